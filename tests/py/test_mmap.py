@@ -1,6 +1,7 @@
 """Memory maps: configuration, states, permissions, memory of every source, and the free callback."""
 
 import array
+import ctypes
 import gc
 import mmap as system_mmap
 from concurrent.futures import ThreadPoolExecutor
@@ -192,6 +193,10 @@ def test_refused_memory_is_let_go(p0):
     [
         (bytearray(), INVALID, "the range has 0 bytes; give 1 or more"),
         (np.arange(8)[::2], INVALID, "ascontiguousarray"),
+        (np.array([object()] * 8), INVALID, "references to Python objects"),
+        (np.zeros(4, dtype=[("Other", "i4"), ("a", "O")]), INVALID, "references to Python objects"),
+        (memoryview(np.array([None] * 8)), INVALID, "references to Python objects"),
+        ((ctypes.py_object * 4)(), INVALID, "references to Python objects"),
         (np.asfortranarray(np.ones((2, 3))), INVALID, "contiguous"),
         ([1, 2], TypeError, "buffer protocol.*'list' does not"),
         ("text", TypeError, "'str' does not"),
@@ -201,6 +206,28 @@ def test_refused_memory_is_let_go(p0):
 def test_memory_that_cannot_be_mapped(p0, memory, error, says):
     with pytest.raises(error, match=says):
         p0.mmap(memory)
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy before 2.0 has no such strings")
+def test_strings_of_any_length_cannot_be_mapped(p0):
+    with pytest.raises(INVALID, match="references to Python objects"):
+        p0.mmap(np.array(["a", "b"], dtype=np.dtypes.StringDType()))
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[D]", "timedelta64[s]", [("when", "datetime64[s]"), ("Other", "i4")]])
+def test_dates_are_memory_like_numbers(p0, dtype):
+    source, target = np.ones(8, dtype=dtype), np.zeros(8, dtype=dtype)
+    with (
+        pydoca.ProgressEngine() as pe,
+        pydoca.Dma(pe, p0) as dma,
+        p0.mmap(source) as src,
+        p0.mmap(target) as dst,
+        pydoca.BufInventory(2) as bufs,
+        bufs.get_by_data(src) as data,
+        bufs.get_by_addr(dst) as room,
+    ):
+        dma.memcpy(data, room).wait(10)
+    assert (source == target).all()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,29 @@ std::string not_a_buffer(py::handle object) {
       type_name(object));
 }
 
+/// Whether a buffer's format has references to objects. Names of fields stand between colons.
+bool has_references(std::string_view format) noexcept {
+  bool in_name = false;
+  for (const char sign : format) {
+    in_name ^= sign == ':';
+    if (!in_name && sign == 'O') return true;
+  }
+  return false;
+}
+
+bool has_references(const py::object& memory) {
+  const py::object type = py::getattr(memory, "dtype", py::none());  // NumPy's
+  if (py::bool_(py::getattr(type, "hasobject", py::bool_(false)))) return true;
+  Py_buffer view{};
+  if (PyObject_GetBuffer(memory.ptr(), &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+    PyErr_Clear();  // a date, say, has no format
+    return false;
+  }
+  const bool found = view.format != nullptr && has_references(std::string_view(view.format));
+  PyBuffer_Release(&view);
+  return found;
+}
+
 /// Whether the interpreter exists. True also while it finalizes, although Python then says it is not initialized.
 bool has_gil() noexcept {
   PyThreadState* const own = PyGILState_GetThisThreadState();
@@ -46,6 +69,17 @@ HeldBuffer::HeldBuffer(py::handle object) {
 
 std::shared_ptr<const HeldBuffer> HeldBuffer::of(py::handle object) {
   return {new HeldBuffer(object), [](HeldBuffer* held) { let_go(held); }};
+}
+
+std::shared_ptr<const HeldBuffer> HeldBuffer::of_values(py::handle object) {
+  auto held = of(object);
+  const bool is_plain = PyBytes_CheckExact(object.ptr()) != 0 || PyByteArray_CheckExact(object.ptr()) != 0;
+  if (!is_plain && has_references(py::reinterpret_borrow<py::object>(object))) {
+    raise(Status::invalid_value, "memory must have values: this " + type_name(object) +
+                                     " has references to Python objects, which a device would overwrite; give an "
+                                     "array of numbers or bytes");
+  }
+  return held;
 }
 
 void HeldBuffer::let_go(HeldBuffer* held) noexcept {

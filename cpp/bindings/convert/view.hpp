@@ -28,6 +28,8 @@ class HeldBuffer : NotCopied {
  public:
   /// Throws TypeError for an object without the buffer protocol, invalid_value unless it is C-contiguous.
   static std::shared_ptr<const HeldBuffer> of(py::handle object);
+  /// The same for memory that devices may write. Throws invalid_value for references to objects, too.
+  static std::shared_ptr<const HeldBuffer> of_values(py::handle object);
 
   void* data() const noexcept { return view_.buf; }
   std::size_t size() const noexcept { return static_cast<std::size_t>(view_.len); }

@@ -89,7 +89,7 @@ void MmapObject::require_writable(Access access) const {
 
 void MmapObject::set_memrange(py::object memory) {
   const std::shared_ptr<Mmap>& mmap = get();
-  std::shared_ptr<const HeldBuffer> held = HeldBuffer::of(memory);
+  std::shared_ptr<const HeldBuffer> held = HeldBuffer::of_values(memory);
   std::swap(held_, held);
   try {
     if (access_chosen_) require_writable(mmap->permissions());

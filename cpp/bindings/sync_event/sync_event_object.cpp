@@ -78,7 +78,7 @@ void SyncEventObject::add_locations(const Options& options) {
 }
 
 void SyncEventObject::set_memory(const py::object& memory) {
-  const std::shared_ptr<const HeldBuffer> held = HeldBuffer::of(memory);
+  const std::shared_ptr<const HeldBuffer> held = HeldBuffer::of_values(memory);
   if (held->readonly() || held->size() != sizeof(std::uint64_t)) {
     raise(Status::invalid_value, "sync event: memory must be 8 writable bytes, and is " + std::to_string(held->size()) +
                                      (held->readonly() ? " read-only" : "") + " byte(s); slice a memoryview of it");
