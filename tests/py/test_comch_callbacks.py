@@ -56,6 +56,20 @@ def test_a_client_tells_of_its_disconnection(ends):
     assert calls == [(link, True, 7)]
 
 
+def test_a_connection_has_its_server_and_client_while_its_end_is_told(ends):
+    told = []
+
+    def note(connection, *_):
+        told.append((connection.server, connection.client, connection.is_connected))
+
+    with ends.linked_without_loop(client={"on_disconnect": note}, on_disconnect=note) as (server, served, link):
+        client = link.client
+        link.close()
+        server.progress_engine.run_until(lambda: served.server is None, timeout=10)
+        client.progress_engine.run_until(lambda: link.client is None, timeout=10)
+    assert sorted(told, key=lambda each: each[0] is None) == [(server, None, False), (None, client, False)]
+
+
 def test_errors_of_callbacks_are_collected(ends):
     got = []
 

@@ -101,9 +101,9 @@ void bind_comch_connection(py::module_& module) {
           "max_msg_size", [](const ConnectionObject& self) { return self.connection().max_msg_size(); },
           "The most bytes of a message: the smaller limit of the two sides.")
       .def_property_readonly("server", &endpoint_as<ServerObject>,
-                             "The Server of the connection. None on a client, and once the connection has ended.")
+                             "The Server of the connection. None on a client, and once on_disconnect was called.")
       .def_property_readonly("client", &endpoint_as<ClientObject>,
-                             "The Client of the connection. None on a server, and once the connection has ended.")
+                             "The Client of the connection. None on a server, and once on_disconnect was called.")
       .def_property("user_data", &ConnectionObject::user_data, &ConnectionObject::set_user_data, "Anything.")
       .def("__repr__", [](const ConnectionObject& self) {
         return "<pydoca comch connection of " + self.describe_endpoint() +

@@ -3,6 +3,7 @@
 #include "call/keywords.hpp"
 #include "comch/connection_object.hpp"
 #include "convert/convert.hpp"
+#include "convert/parse.hpp"
 #include "memory/mmap_object.hpp"
 
 #include <chrono>
@@ -15,7 +16,8 @@ namespace {
 
 /// The engine's 0 stands for no limit.
 std::chrono::milliseconds to_milliseconds(const py::object& timeout) {
-  const auto seconds = timeout.cast<double>();
+  if (PyNumber_Check(timeout.ptr()) == 0) refuse_type("timeout", "a number of seconds, or None", timeout);
+  const auto seconds = py::float_(timeout).cast<double>();
   if (std::isnan(seconds) || seconds <= 0 || seconds >= 1e9) {
     raise(Status::invalid_value,
           format_text("timeout is {!r}; it is in seconds, more than 0, or None for no limit", timeout));
@@ -78,8 +80,10 @@ void ClientObject::state_entered(ContextState state) {
     if (state == ContextState::stopping) {
       connection.wake_receivers();
     } else {
+      const py::object held = connection_;
       connection.end();
-      tell_disconnected(connection_, true);
+      tell_disconnected(held, true);
+      connection.forget_endpoint();
     }
   }
 }

@@ -181,8 +181,9 @@ void ConnectionObject::end() {
   lost_device_ = lost_device();
   endpoint_ = nullptr;
   wake_receivers();
-  const py::object endpoint = std::exchange(endpoint_ref_, py::none());
 }
+
+void ConnectionObject::forget_endpoint() { const py::object endpoint = std::exchange(endpoint_ref_, py::none()); }
 
 void ConnectionObject::each_reference(References& references) {
   references.keep(engine_ref_, endpoint_ref_);

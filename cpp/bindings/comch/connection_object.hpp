@@ -63,6 +63,8 @@ class ConnectionObject : NotCopied {
   // Events that the endpoint reports.
   /// The engine reports no more events of this connection.
   void end();
+  /// After end(), once the program was told: its callback may still ask for the server or client.
+  void forget_endpoint();
   void wake_receivers();
   bool has_messages() const noexcept { return !inbox_.empty(); }
   /// Messages that no caller has received yet.

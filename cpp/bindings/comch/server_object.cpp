@@ -70,6 +70,7 @@ void ServerObject::add(comch::Connection& connection, bool successful) {
   tell_connected(object, successful);
   if (!successful) {
     object.cast<ConnectionObject&>().end();
+    object.cast<ConnectionObject&>().forget_endpoint();
   }
 }
 
@@ -83,6 +84,7 @@ void ServerObject::disconnected(comch::Connection& connection, bool successful, 
     const py::object object = link->self();
     self.remove(*link);
     self.tell_disconnected(object, successful);
+    link->forget_endpoint();
   });
 }
 

@@ -74,10 +74,10 @@ class Connection:
         """The most bytes of a message: the smaller limit of the two sides."""
     @property
     def server(self) -> Server | None:
-        """The Server of the connection. None on a client, and once the connection has ended."""
+        """The Server of the connection. None on a client, and once on_disconnect was called."""
     @property
     def client(self) -> Client | None:
-        """The Client of the connection. None on a server, and once the connection has ended."""
+        """The Client of the connection. None on a server, and once on_disconnect was called."""
     @property
     def sent_messages(self) -> int:
         """The number of messages that this side has sent."""
