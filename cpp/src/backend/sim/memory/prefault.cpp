@@ -14,6 +14,8 @@
 #include <sstream>
 #include <string>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace pydoca::sim {
@@ -34,7 +36,17 @@ struct Mapping {
   bool complete = false;
   bool readable = true;
   bool writable = true;
+  std::string full;  ///< a file that is long enough, on a file system without a free block; empty: none
 };
+
+/// Whether a mapped file has so many bytes, and its file system no free block for them. A name that another file has
+/// meanwhile says nothing wrong: the error then only guesses less.
+bool is_on_full_system(const std::string& path, std::uint64_t size) {
+  struct stat file{};
+  struct statvfs system{};
+  return ::stat(path.c_str(), &file) == 0 && static_cast<std::uint64_t>(file.st_size) >= size &&
+         ::statvfs(path.c_str(), &system) == 0 && system.f_bavail == 0;
+}
 
 Mapping look_up(Span span) {
   std::ifstream maps("/proc/self/maps");
@@ -45,7 +57,11 @@ Mapping look_up(Span span) {
     Span area;
     char dash = 0;
     std::string permissions;
-    fields >> std::hex >> area.begin >> dash >> area.end >> permissions;
+    std::uint64_t offset = 0;
+    std::string device;
+    std::string inode;
+    std::string path;
+    fields >> std::hex >> area.begin >> dash >> area.end >> permissions >> offset >> device >> inode >> path;
     if (permissions.size() < 2 || area.end <= span.begin) {
       continue;
     }
@@ -55,6 +71,9 @@ Mapping look_up(Span span) {
     mapping.readable &= permissions[0] == 'r';
     mapping.writable &= permissions[1] == 'w';
     mapping.complete = area.end >= span.end;
+    if (path.starts_with('/') && is_on_full_system(path, offset + (std::min(area.end, span.end) - area.begin))) {
+      mapping.full = path;
+    }
     span.begin = area.end;
   }
   return mapping;
@@ -108,6 +127,10 @@ int populate(Span span, int advice) {
   }
   if (error == ENOMEM) {
     throw Error(Status::no_memory, what + "the system has no pages left for it");
+  }
+  if (!mapping.full.empty()) {
+    throw Error(Status::no_memory, detail::concat(what, "no space is left for its pages on the file system of ",
+                                                  mapping.full, "; free some there, or give memory of another place"));
   }
   throw Error(Status::invalid_value, detail::concat(what, "it cannot be faulted in (", detail::system_reason(error),
                                                     "); is it a file that has become shorter?"));
