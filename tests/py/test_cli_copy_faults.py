@@ -202,7 +202,7 @@ def test_the_other_side_never_comes(commands, source, target, tmp_path, side, ot
     env = {**commands.env, "PYDOCA_FABRIC_DIR": str(tmp_path)}
     run = commands.run("copy", "--side", side, "--name", "lonely", "--timeout", "0.3", path, env=env)
     require_error(run, "'lonely'", f"--side {other} --name lonely", "--timeout", "0.3 s", directory)
-    assert f"{directory} (PYDOCA_FABRIC_DIR)" in run.stderr
+    assert f"{directory}, with the same PYDOCA_FABRIC and PYDOCA_FABRIC_DIR" in run.stderr
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,24 @@ def test_a_file_has_no_flags_that_end_the_command(commands, tmp_path):
     for name in ("help", "version", "flag-file", "front-end"):
         file = write_flags(tmp_path / "flags.json", doca_program_flags={name: True})
         assert f"{name!r} is not known" in commands.run("copy", "a", "b", "-j", file).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["device"], "'device' does not exist; did you mean 'devices'? (flags follow their command)"),
+        (["rdma", "ping"], "'ping' does not exist; did you mean 'ping-pong'?"),
+        (["-l", "55", "devices"], "flags follow their command"),
+        (["copy", "--backend", "verbs", "a", "b"], "--backend verbs goes with --transport rdma"),
+    ],
+)
+def test_a_wrong_word_says_what_is_right(commands, words, says):
+    run = commands.run(*words)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert says in run.stderr
+
+
+def test_a_name_of_few_letters_is_not_taken_for_another(commands):
+    run = commands.run("explain", "foo")
+    assert (run.returncode, run.stderr.count("\n")) == (1, 1)
+    assert "did you mean" not in run.stderr

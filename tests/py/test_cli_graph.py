@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 
 import pytest
 
@@ -57,3 +58,12 @@ def test_what_cannot_run_is_one_line(capsys, arguments, part):
     assert error.startswith("pydoca: ")
     assert part in error
     assert error.count("\n") == 1
+
+
+def test_a_message_beyond_the_limit_is_refused_before_it_is_made(commands):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+
+    run = commands.run("graph", "--size", "10G", preexec_fn=limit)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "--size 10737418240: a task of p0 takes at most 2097152 bytes" in run.stderr

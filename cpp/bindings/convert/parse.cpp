@@ -79,10 +79,22 @@ constexpr std::array renamed{
     Renamed{"wait", "wait_gt"},
 };
 
+/// Words that programs write for pydoca's, though no version of DOCA has them, and letters alone lead elsewhere.
+constexpr std::array other_words{
+    Renamed{"operation", "opcode"},
+    Renamed{"op", "opcode"},
+    Renamed{"kind", "opcode"},
+};
+
 std::string hint_for(std::string_view word, const std::vector<std::string_view>& known) {
   for (const auto& [old, now] : renamed) {
     if (old == word && std::ranges::find(known, now) != known.end()) {
       return "DOCA up to 2.6 has that name; write '" + std::string(now) + "'";
+    }
+  }
+  for (const auto& [other, ours] : other_words) {
+    if (other == word && std::ranges::find(known, ours) != known.end()) {
+      return "did you mean '" + std::string(ours) + "'?";
     }
   }
   const std::string nearest = nearest_to(word, known);

@@ -27,6 +27,16 @@ class Parser(argparse.ArgumentParser):
         own = {*parts.choices, *self._option_string_actions}
         return words if words and words[0] in own else [self.default_part, *words]
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Of a wrong word, says which one is near; of a flag before its command, where it goes."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            import difflib  # needed for such a word only
+
+            near = difflib.get_close_matches(str(value), list(action.choices), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(action.choices)}"
+            raise argparse.ArgumentError(action, f"{value!r} does not exist; {hint} (flags follow their command)")
+        super()._check_value(action, value)
+
     def error(self, message: str) -> NoReturn:
         self.exit(self.usage_code, f"{self.prog}: error: {one_line(message)}; see '{self.prog} --help'\n")
 

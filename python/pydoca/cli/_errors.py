@@ -60,6 +60,8 @@ def _place_is_gone() -> bool:
 def _explain(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
+    if isinstance(error, MemoryError) and not isinstance(error, DocaError):
+        return "memory is short; ask for less at a time, or raise the limit of this process (ulimit -v, its cgroup)"
     if isinstance(error, CommandError | DocaError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

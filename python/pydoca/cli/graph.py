@@ -11,6 +11,7 @@ from typing import Any
 
 import pydoca
 from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, load_profile
+from pydoca.cli._errors import CommandError
 from pydoca.cli._output import print_json
 from pydoca.cli._values import count, size, utf8
 
@@ -40,7 +41,9 @@ def check(arguments: argparse.Namespace) -> None:
 def run(arguments: argparse.Namespace) -> int:
     load_profile(arguments)
     with contextlib.ExitStack() as stack:
-        sample = _Sample(stack, stack.enter_context(_open(arguments.device)), arguments.instances)
+        device = stack.enter_context(_open(arguments.device))
+        _check_size(device.info, arguments.size)
+        sample = _Sample(stack, device, arguments.instances)
         if arguments.dot:
             print(sample.graph.to_dot(), end="")
             return 0
@@ -49,6 +52,15 @@ def run(arguments: argparse.Namespace) -> int:
             instance.wait()
         _tell(sample, runs, arguments)
     return 0
+
+
+def _check_size(info: pydoca.DeviceInfo, size: int) -> None:
+    """Before any memory of so many bytes is made."""
+    limits = [pydoca.Dma.max_buf_size(info)]
+    if pydoca.Sha.is_supported(info):
+        limits.append(pydoca.Sha.max_src_buf_size(info))
+    if size > min(limits):
+        raise CommandError(f"--size {size}: a task of {info.name} takes at most {min(limits)} bytes; give fewer")
 
 
 def _open(name: str | None) -> pydoca.Device:

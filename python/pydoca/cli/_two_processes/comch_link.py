@@ -98,7 +98,8 @@ def _place(device: pydoca.Device) -> str:
 
 def _remedies(device: pydoca.Device, meeting: Meeting) -> str:
     place = _place(device)
-    other_place = f"; if it runs, both must wait{place} (PYDOCA_FABRIC_DIR)" if place else ""
+    same = "with the same PYDOCA_FABRIC and PYDOCA_FABRIC_DIR"
+    other_place = f"; if it runs, both must wait{place}, {same}" if place else ""
     return f"start `{meeting.other}`, or wait longer with --timeout{other_place}"
 
 

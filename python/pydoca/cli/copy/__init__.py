@@ -90,6 +90,8 @@ def _check_over_rdma(arguments: argparse.Namespace) -> None:
 def _check_over_pci(arguments: argparse.Namespace) -> None:
     if arguments.listen is not None or arguments.connect is not None:
         raise UsageError("--listen and --connect go with --transport rdma")
+    if arguments.backend == "verbs":
+        raise UsageError("--backend verbs goes with --transport rdma: rdma-core does not reach across a PCIe link")
     wanted = {None: "SRC and DST", "host": "SRC, and no DST", "dpu": "DST, and no SRC"}[arguments.side]
     if len(arguments.paths) != (2 if arguments.side is None else 1):
         which = f"with --side {arguments.side}, " if arguments.side else ""

@@ -29,7 +29,8 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         source = stack.enter_context(Source(arguments.paths[0]))
         device = stack.enter_context(open_host_device(arguments.device))
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
-        other = f"pydoca copy --side dpu --name {arguments.name} DST"
+        which = f" --rep {device.pci_addr}" if arguments.device else ""
+        other = f"pydoca copy --side dpu --name {arguments.name}{which} DST"
         link = await connect(stack, engine, device, Meeting(arguments.name, arguments.timeout, other), reporter)
         peer = await stack.enter_async_context(Peer(link, "the DPU process", "copy"))
         result = await LendingHalf(source, device, peer).run()

@@ -10,7 +10,7 @@ from typing import Any
 from pydoca.cli._errors import CommandError, exit_code, one_line
 from pydoca.cli._output import print_json
 from pydoca.cli._trace_file import traced
-from pydoca.cli._two_processes.comch_link import open_dpu_device, open_host_device
+from pydoca.cli._two_processes.comch_link import open_dpu_device, open_host_device, open_representor
 from pydoca.cli._two_processes.event_loop import run as run_loop
 from pydoca.cli._two_processes.rdma_link import choose_backend
 from pydoca.cli._two_processes.report import FrontEnd, Reporter, Terminal
@@ -71,11 +71,16 @@ def _run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
     if side:
         raise CommandError(f"PYDOCA_SIDE={side} shows one side only, and this copy needs both: unset it, or use --side")
     _require_two_files(*arguments.paths)
-    with open_host_device(arguments.device) as device:
-        arguments.device = device.pci_addr
-    if arguments.rep is None:
-        arguments.rep = arguments.device
-    with open_dpu_device(arguments.dpu_device, arguments.rep) as device:
+    with open_host_device(arguments.device) as host:
+        arguments.device = host.pci_addr
+    rep = arguments.rep or arguments.device
+    with open_dpu_device(arguments.dpu_device, rep) as device, open_representor(device, rep) as representor:
+        if representor.pci_addr != host.pci_addr:
+            raise CommandError(
+                f"--rep {rep} is of {representor.pci_addr}, and the host's function is {host.name} ({host.pci_addr}): "
+                "give --device, too, or leave --rep out"
+            )
+        arguments.rep = rep
         arguments.dpu_device = device.name  # several functions can have one address
     return run_loop(run_both(arguments, reporter))
 

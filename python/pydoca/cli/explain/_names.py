@@ -112,7 +112,8 @@ class Names:
         found = [name for name in self._shown if len(end) > 3 and name.casefold().rpartition(".")[2].startswith(end)]
         owner = key.rpartition(".")[0]
         found.sort(key=lambda name: -difflib.SequenceMatcher(None, owner, name.casefold().rpartition(".")[0]).ratio())
-        close = difflib.get_close_matches(key, self._shown_by_key, n=most, cutoff=0.6)
+        # Of few letters, most are the same in words that mean something else.
+        close = difflib.get_close_matches(key, self._shown_by_key, n=most, cutoff=0.8 if len(key) < 6 else 0.6)
         return list(dict.fromkeys([*[self._shown_by_key[each] for each in close], *found]))[:most]
 
     def _spellings(self, key: str) -> Iterator[str]:
