@@ -129,6 +129,8 @@ from pydoca._trace import Trace, TraceEvent, TraceProcess, trace
 
 if TYPE_CHECKING:
     from pydoca import faults, workq
+else:
+    del TYPE_CHECKING  # not a name of this package
 
 __all__ = [
     "CAPABILITIES",

@@ -95,6 +95,32 @@ for _value in list(vars(_core).values()):
         print_names(_value)
 
 
+def _find_again(name: str, side: Any, vuid: str) -> _core.DeviceInfo:
+    """What pickle makes of a DeviceInfo: the same function, as this process sees it."""
+    info = _core.DeviceInfo(name, side=side)
+    if info.vuid != vuid:
+        raise _errors.NotFoundError(f"unpickle DeviceInfo: here {name} is another function ({info.vuid}, not {vuid})")
+    return info
+
+
+@_method_of(_core.DeviceInfo, name="__reduce__")
+def _reduce_info(self: _core.DeviceInfo) -> tuple[Any, ...]:
+    """A process that unpickles it looks for the function, and raises NotFoundError where that is not there."""
+    return _find_again, (self.name, self.side.name.lower(), self.vuid)
+
+
+@_method_of(_core.Capabilities, name="__copy__")
+def _copy_capabilities(self: _core.Capabilities) -> _core.Capabilities:
+    """Itself: it does not change."""
+    return self
+
+
+@_method_of(_core.Capabilities, name="__deepcopy__")
+def _deepcopy_capabilities(self: _core.Capabilities, memo: dict[int, Any]) -> _core.Capabilities:
+    """Itself: it does not change."""
+    return self
+
+
 @_method_of(_core.Context, name="stats")
 def _stats_of_context(self: _core.Context) -> TaskStats:
     """The numbers of its tasks since it was made; they only grow."""

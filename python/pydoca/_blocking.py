@@ -71,6 +71,12 @@ def leave_engine(self: ProgressEngine, *_: object) -> None:
         del context, fault
 
 
+def require_seconds(timeout: object) -> None:
+    """Raises TypeError, which names the argument, unless it is a number or None."""
+    if timeout is not None and not hasattr(timeout, "__float__"):
+        raise TypeError(f"timeout must be a number of seconds, or None, not {type(timeout).__name__}") from None
+
+
 def run_until(
     self: ProgressEngine,
     what: Task | Iterable[Task] | Callable[[], object],
@@ -93,6 +99,9 @@ def run_until(
             _run_until_done(self, list(what), timeout, progress)
         else:
             raise _not_tasks(what)
+    except TypeError:
+        require_seconds(timeout)
+        raise
     finally:
         del what
 

@@ -99,6 +99,10 @@ class DocaError(Exception):
         return type(self), self.args, {key: value for key, value in vars(self).items() if key != "task"}
 
 
+# As objects: type hints are looked up in pydoca, which has no such names.
+DocaError.__annotations__ = {"status": ClassVar[Status], "task": Any}
+
+
 class UnknownError(DocaError, RuntimeError, status=Status.UNKNOWN):
     """The operation failed for an unknown reason."""
 

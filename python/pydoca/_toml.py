@@ -15,6 +15,6 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     if len(content) > MAX_SIZE:
         raise ValueError(f"the file is larger than {MAX_SIZE >> 20} MiB")
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))  # editors of Windows write a byte order mark
     except RecursionError:
         raise ValueError("its arrays and tables are nested too deeply") from None

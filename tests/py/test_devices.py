@@ -1,7 +1,9 @@
 """Enumeration, selection, properties and capabilities of devices, and their life."""
 
+import copy
 import gc
 import json
+import pickle
 import re
 from pathlib import Path
 
@@ -332,3 +334,10 @@ def test_the_reason_is_in_the_error():
         pydoca.open_device("p0", capability="comch_client")
     with pytest.raises(pydoca.NotFoundError, match="pf1vf0: only functions of the DPU are servers"):
         pydoca.open_device(side="host", capability="comch_server")
+
+
+def test_a_description_can_be_copied_and_pickled():
+    info = pydoca.DeviceInfo("p0")
+    for again in (copy.copy(info), copy.deepcopy(info), pickle.loads(pickle.dumps(info))):
+        assert again == info
+    assert copy.deepcopy(info.capabilities) == copy.copy(info.capabilities) == info.capabilities

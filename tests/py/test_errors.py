@@ -3,6 +3,7 @@
 import builtins
 import copy
 import pickle
+import typing
 
 import pytest
 
@@ -117,3 +118,17 @@ def test_a_message_that_is_not_utf8_still_arrives():
     with pytest.raises(pydoca.NotFoundError) as caught:
         _core.throw_error(Status.NOT_FOUND, b"no device \xff")
     assert str(caught.value) == "no device �"
+
+
+def test_errors_have_type_hints():
+    for error in pydoca.DocaError, pydoca.AgainError:
+        assert set(typing.get_type_hints(error)) >= {"status", "task"}
+
+
+def test_a_time_limit_is_a_number():
+    with pytest.raises(TypeError, match="timeout must be a number of seconds, or None, not str"):
+        pydoca.comch.Client(None, pydoca.open_device("pf0"), "service", timeout="5")
+    with pydoca.ProgressEngine() as pe:
+        for what in (lambda: False, []):
+            with pytest.raises(TypeError, match="timeout must be a number of seconds, or None, not str"):
+                pe.run_until(what, timeout="5")

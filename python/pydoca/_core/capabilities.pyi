@@ -176,6 +176,8 @@ class RdmaCapabilities:
 
 class Capabilities:
     """The capabilities of a function. The field of an engine that the function lacks is None."""
+    def __copy__(self) -> Capabilities: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> Capabilities: ...
     @property
     def dma(self) -> DmaCapabilities | None:
         """The limits of its DMA engine, a DmaCapabilities, or None."""

@@ -45,6 +45,7 @@ class DeviceInfo:
     """
     def __init__(self, selector: str, *, side: _Side | None = None, pci_addr: str | None = None) -> None:
         """The function that selector names: a PCI address, name, ibdev name or interface."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def name(self) -> str:
         """Unique on its side, such as "p0"."""

@@ -46,7 +46,13 @@ def show(shown: object, file: str | os.PathLike[str] | None) -> None:
     elif (publish := _notebook()) is not None:
         publish(forms, raw=True)
     else:
-        print(forms["text/plain"])
+        print(_printable(forms["text/plain"]))
+
+
+def _printable(text: str) -> str:
+    """What the encoding of standard output lacks is shown as a question mark: a picture may have any sign."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "replace").decode(encoding)
 
 
 def _named_forms(shown: object) -> tuple[str, dict[str, str]]:

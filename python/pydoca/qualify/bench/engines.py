@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -79,8 +78,7 @@ def idle_cpu(device: pydoca.Device, seconds: float) -> float:
         copies.run()
         copies.pe.request_notification()
         begin, cpu = time.monotonic(), time.process_time()
-        ready, _, _ = select.select([copies.pe], [], [], seconds)
-        if ready:
+        if waiting.is_woken(copies.pe, seconds):
             raise DeviceFault("an idle engine was woken")
         used, taken = time.process_time() - cpu, time.monotonic() - begin
         copies.pe.clear_notification()

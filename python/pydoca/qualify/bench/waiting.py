@@ -81,13 +81,19 @@ def require_value(found: int, expected: int, what: str) -> None:
         raise DeviceFault(f"{what} is {found:#x}; it must be {expected:#x}")
 
 
+def is_woken(pe: pydoca.ProgressEngine, seconds: float) -> bool:
+    """Sleeps on the descriptor of an armed engine; whether something came meanwhile."""
+    poll = select.poll()
+    poll.register(pe, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))
+
+
 def sleep_until(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
     """Arms the engine and sleeps on its descriptor alone: a notification that is lost is missed."""
     end = time.monotonic() + PATIENCE
     while not condition():
         pe.request_notification()
-        ready, _, _ = select.select([pe], [], [], max(0.0, end - time.monotonic()))
-        if not ready:
+        if not is_woken(pe, max(0.0, end - time.monotonic())):
             raise DeviceFault(f"{what}: a sleeping engine was not woken within {PATIENCE:g} s")
         pe.clear_notification()
         pe.drain()
