@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+from collections.abc import Callable
 from typing import Any, Self
 
 import pydoca
@@ -118,6 +119,14 @@ def rdma_message(number: int) -> bytes:
     return number.to_bytes(4, "big") + random.Random(number).randbytes(MESSAGE - 4 - number % 100)
 
 
+def answered(call: Callable[[bytes], Any], blob: bytes) -> Any:
+    """What an import gives. Its owner may be stopped for some seconds, which is longer than one import waits."""
+    for _ in range(9):
+        with contextlib.suppress(pydoca.TimeOutError):
+            return call(blob)
+    return call(blob)
+
+
 class Borrowed:
     """The other side's."""
 
@@ -134,11 +143,11 @@ class Borrowed:
         event, details, kind, *maps = blobs
         # The simulated device asks the owner to change foreign memory; a process that stands still does not answer.
         self.has_atomics = kind == b"own"
-        self.event = self.device.import_sync_event(event)
+        self.event = answered(self.device.import_sync_event, event)
         self.stack.callback(self.event.close)
         self.event.start()
-        self.lent.connection.connect(details)
-        imported = [self.stack.enter_context(self.device.import_mmap(blob)) for blob in maps if blob]
+        answered(self.lent.connection.connect, details)
+        imported = [self.stack.enter_context(answered(self.device.import_mmap, blob)) for blob in maps if blob]
         self.rdma_pattern, self.rdma_slots = imported[:2]
         self.pci_pattern, self.pci_slots = imported[2:] or (None, None)
 

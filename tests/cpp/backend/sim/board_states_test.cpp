@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t number = 6;  ///< of the receive that the slot has
 constexpr std::uint64_t num_slots = 4;
 constexpr std::uint64_t room = 100;
-constexpr std::uint64_t nonsense = 0x1234'5678'9abc'def0;
+constexpr std::uint64_t odd_word = 0x1234'5678'9abc'def0;
 
 enum class Slot : std::uint8_t { untaken, taken_by_0, taken_by_last, closed, earlier, later, nonsense };
 enum class Cursors : std::uint8_t {
@@ -69,7 +69,7 @@ struct Cell {
       case Slot::later:
         return (number + num_slots) << 16U;
       default:
-        return nonsense;
+        return odd_word;
     }
   }
   std::pair<std::uint64_t, std::uint64_t> cursor_values() const {
@@ -83,7 +83,7 @@ struct Cell {
       case Cursors::far_behind:
         return {0, number + 1};
       default:
-        return {nonsense, ~nonsense};
+        return {odd_word, ~odd_word};
     }
   }
 
