@@ -163,3 +163,20 @@ def test_every_exception_is_explained_by_its_status(status):
     assert error is not None
     assert error.status is status
     assert [_names.title_of(answer) for answer in NAMES.find(error.__name__)] == [status.error_name]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("get_server_ctx", "doca_comch_server_get_server_ctx"),
+        ("create_with_file_sdk", "doca_log_backend_create_with_file_sdk"),
+        ("doca_comch_client_get_client_ctx", "link.client"),
+        ("doca_sync_event_add_publisher_location_remote_net", "publisher='remote_net'"),
+        ("doca_sha_partial_session_copy", "Later versions have no such call"),
+        ("EMPTY", "no buf of a pool is free"),
+    ],
+)
+def test_what_was_wrong_once(commands, name, says):
+    run = commands.run("explain", name)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert says in run.stdout

@@ -27,3 +27,32 @@ def test_a_script_tells_its_use(path, flag):
     assert (run.returncode, run.stderr) == (0, "")
     assert "usage: " in run.stdout
     assert path.name in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("notebooks nope.ipynb", "there is no notebook 'nope.ipynb'; there are: notebooks/"),
+        ("bench nope", "no report is called 'nope'"),
+        ("bench --against", "--against takes a revision"),
+        ("format cpp", "script/format takes no arguments"),
+        ("lint nope", "no check is called 'nope'"),
+        ("docs nope", "script/docs knows --check, not 'nope'"),
+        ("demo nope", "the size in MiB is a positive number, not 'nope'"),
+        ("test nope", "'nope'"),
+        ("soak nope", "'nope'"),
+        ("wheels nope", "no part is called 'nope'"),
+    ],
+)
+def test_a_script_looks_at_its_arguments_first(line, says):
+    name, *words = line.split()
+    run = subprocess.run(
+        [SCRIPTS / name, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": "/usr/bin:/bin", "HOME": "/nowhere"},
+    )
+    assert run.returncode != 0
+    assert says in run.stderr
+    assert "==>" not in run.stdout + run.stderr, "it had begun its work"

@@ -103,7 +103,7 @@ class Names:
         for spelling in self._spellings(key):
             if spelling in self._full:
                 return [self._full[spelling]]
-        return self._renamed_by_prefix(key) or self._short.get(key, [])
+        return self._renamed_by_prefix(key) or self._short.get(key) or self._ended_by(key)
 
     def similar(self, text: str, most: int = 5) -> list[str]:
         """Known names that look like it, the most similar first."""
@@ -129,6 +129,11 @@ class Names:
             if isinstance(found, Entry | OldName):
                 return [OldName(key, found if isinstance(found, Entry) else found.entry)]
         return []
+
+    def _ended_by(self, key: str) -> list[Answer]:
+        """The one name of DOCA that ends with these words, which begin behind its library: "get_server_ctx"."""
+        ended = {id(entry): entry for name, entry in self._table.entries.items() if name.endswith(f"_{key}")}
+        return list(ended.values()) if len(ended) == 1 and "_" in key else []
 
     @cached_property
     def _full(self) -> dict[str, Answer]:
