@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <utility>
 
 namespace pydoca::sim {
 
@@ -44,7 +45,7 @@ struct Mapping {
 bool is_on_full_system(const std::string& path, std::uint64_t size) {
   struct stat file{};
   struct statvfs system{};
-  return ::stat(path.c_str(), &file) == 0 && static_cast<std::uint64_t>(file.st_size) >= size &&
+  return ::stat(path.c_str(), &file) == 0 && std::cmp_greater_equal(file.st_size, size) &&
          ::statvfs(path.c_str(), &system) == 0 && system.f_bavail == 0;
 }
 
