@@ -36,3 +36,12 @@ def test_each_case_passes_alone(tmp_path):
 
 def test_the_cases_pass_in_random_order(tmp_path):
     run(tmp_path, "shuffled", os.environ["PYDOCA_SEED"])
+
+
+@pytest.mark.parametrize("function", ["pf1vf0", "p1s0"])
+def test_the_cases_pass_on_functions_that_have_less(tmp_path, function):
+    """A VF and an SF: neither has an address in the network, for one."""
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "PYDOCA_BACKEND": "sim"}
+    line = [sys.executable, "-m", "pydoca", "qualify", function, "--level", "smoke", "--out", str(tmp_path)]
+    done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout

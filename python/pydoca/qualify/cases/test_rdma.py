@@ -84,7 +84,8 @@ def test_remote_events(pydoca_device: pydoca.Device, pydoca_measure: Measure) ->
     "RDMA-7", title="connections by address: requests, answers and ends are told to both, once", levels=ALL
 )
 def test_addresses(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    if not pydoca.Rdma.is_connection_manager_supported(pydoca_device.info) or not pydoca_device.info.ipv4_addr:
+    info = pydoca_device.info
+    if not pydoca.Rdma.is_connection_manager_supported(info) or info.to_dict()["ipv4_addr"] is None:
         pytest.skip(f"{pydoca_device.name} has no connection manager, or no address")
     rounds = at(pydoca_run, smoke=4, quick=40, full=400)
     pydoca_measure.record("rdma.connected", addresses.connected(pydoca_device, rounds), unit="1", min=rounds)
