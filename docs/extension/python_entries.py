@@ -61,7 +61,7 @@ def bases(owner: type) -> Iterator[str]:
 
 def member_lines(owner: type, name: str, value: object) -> Iterator[str]:
     full_name = f"{owner.__name__}.{name}"
-    if isinstance(value, owner) and issubclass(owner, enum.Enum):
+    if issubclass(owner, enum.Enum) and isinstance(value, owner):
         yield from described("attribute", name, (f":value: {value.value!r}",), ())
     elif isinstance(value, staticmethod | classmethod):
         option = ":staticmethod:" if isinstance(value, staticmethod) else ":classmethod:"

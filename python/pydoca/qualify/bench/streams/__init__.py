@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pydoca
 from pydoca.qualify.bench.sides import names_of_link
-from pydoca.qualify.bench.streams.ends import Ends, Library
+from pydoca.qualify.bench.streams.completions import Completions, Library
 from pydoca.qualify.bench.streams.local import Additions, Copies, Hashes
 from pydoca.qualify.bench.streams.peers import Messages, Transfers
 from pydoca.qualify.bench.waiting import Stand, duty
@@ -16,7 +16,7 @@ _WAYS = 5
 
 def run(device: pydoca.Device, name: str, count: int) -> int:
     """So many tasks of one of LIBRARIES, submitted in each way; returns how many."""
-    ends = Ends()
+    ends = Completions()
     with Stand() as stand:
         with duty(f"start {name}"):
             library = LIBRARIES[name][1](stand, device, ends)
@@ -37,7 +37,7 @@ def engine_of(library: Library) -> pydoca.ProgressEngine:
     return engine
 
 
-def _begin(library: Library, ends: Ends, number: int) -> None:
+def _begin(library: Library, ends: Completions, number: int) -> None:
     way, what = number % _WAYS, f"submit task {number}"
     with duty(what):
         task = library.begin(number, way == 0)
@@ -63,7 +63,7 @@ def _has_link(device: pydoca.Device) -> bool:
     return device.info.backend == "sim" and names_of_link(device) is not None
 
 
-LIBRARIES: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pydoca.Device, Ends], Library]]] = {
+LIBRARIES: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pydoca.Device, Completions], Library]]] = {
     "dma": (_has("dma"), Copies),
     "sha": (_has("sha"), Hashes),
     "sync_event": (_has("sync_event"), Additions),

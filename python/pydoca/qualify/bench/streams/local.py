@@ -9,7 +9,7 @@ import numpy as np
 import pydoca
 from pydoca.qualify.bench import dma
 from pydoca.qualify.bench.events import with_tasks
-from pydoca.qualify.bench.streams.ends import Ends
+from pydoca.qualify.bench.streams.completions import Completions
 from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
 _SLOT = 64  # bytes of each task's source, and of its destination
@@ -49,7 +49,7 @@ class Copies:
     context: pydoca.Context
     window: int
 
-    def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends) -> None:
+    def __init__(self, stand: Stand, device: pydoca.Device, ends: Completions) -> None:
         self.window = dma.depth_for(device, _WINDOW)
         self._slots = _Slots(stand, device, self.window)
         made = pydoca.Dma(
@@ -79,7 +79,7 @@ class Hashes:
     context: pydoca.Context
     window: int
 
-    def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends) -> None:
+    def __init__(self, stand: Stand, device: pydoca.Device, ends: Completions) -> None:
         self.window = min(_WINDOW, pydoca.Sha.max_num_tasks(device.info))
         self._slots = _Slots(stand, device, self.window)
         made = pydoca.Sha(
@@ -110,7 +110,7 @@ class Additions:
     context: pydoca.Context
     window: int
 
-    def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends) -> None:
+    def __init__(self, stand: Stand, device: pydoca.Device, ends: Completions) -> None:
         self.window = 16
         callbacks = {"on_completion": ends.ended, "on_error": ends.ended, "user_data": ends}
         _, self._event = with_tasks(stand, device, self.window, **callbacks)

@@ -11,7 +11,7 @@ from pydoca import comch
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.rdma.pair import Pair
 from pydoca.qualify.bench.sides import both_sides, fresh_name
-from pydoca.qualify.bench.streams.ends import Ends
+from pydoca.qualify.bench.streams.completions import Completions
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
 _SLOT = 64
@@ -25,7 +25,7 @@ class Transfers:
     context: pydoca.Context
     window: int
 
-    def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends) -> None:
+    def __init__(self, stand: Stand, device: pydoca.Device, ends: Completions) -> None:
         self.window = _WINDOW
         callbacks: dict[str, Any] = {"on_completion": ends.ended, "on_error": ends.ended, "user_data": ends}
         self._pair = Pair(stand, device, device, _SLOT * (_WINDOW + 1), num_tasks=2 * _WINDOW, **callbacks)
@@ -106,7 +106,7 @@ class Messages:
     context: pydoca.Context
     window: int
 
-    def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends) -> None:
+    def __init__(self, stand: Stand, device: pydoca.Device, ends: Completions) -> None:
         self.window = _WINDOW
         self._ends, self._arrived = ends, 0
         sides, name, pe = stand.enter_context(both_sides(device)), fresh_name(), stand.engine()

@@ -11,7 +11,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, duty
 
 
 class Library(Protocol):
-    """What makes the tasks of a stream; its context has Ends as its callbacks and as its user data."""
+    """What makes the tasks of a stream; its context has Completions as its callbacks and as its user data."""
 
     context: pydoca.Context
     window: int  # tasks in flight
@@ -23,7 +23,7 @@ class Library(Protocol):
         """The task has ended with success; raises DeviceFault for a wrong result."""
 
 
-class Ends:
+class Completions:
     """The tasks that have not ended. Its callbacks keep the first fault."""
 
     def __init__(self) -> None:
