@@ -58,7 +58,7 @@ def connected(device: pydoca.Device, rounds: int) -> int:
     for number in range(rounds):
         with Stand() as stand:
             ends = _Ends(stand, device)
-            what, hello = f"connection {number}", bytes([number % 251] * 8)
+            what, hello = f"connection {number}", bytes([1 + number % 251] * 8)  # a real network pads it with zeros
             with duty(what):
                 attempt = ends.caller.connect(ends.address, ends.port, private_data=hello, user_data=what)
                 request = ends.request()
