@@ -45,7 +45,7 @@ def in_bash(commands, tmp_path):
         (["copy", "--transport", ""], ["pci", "rdma"]),
         (["copy", "--si"], ["--side"]),
         (["sync-event", ""], ["local", "remote"]),
-        (["sync-event", "remote", "--async"], ["--async", "--async_num_tasks"]),
+        (["sync-event", "remote", "--async"], ["--async", "--async_num_tasks", "--async-num-tasks"]),
         (["rdma", "ping-pong", "--sdk"], ["--sdk-log-level"]),
         (["copy", "so"], ["source", "source_directory"]),
         (["copy", "-j", "com"], ["completion"]),

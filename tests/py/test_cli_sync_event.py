@@ -42,7 +42,7 @@ import asyncio, sys
 from pydoca.cli import main
 from pydoca.cli.sync_event import _handshake
 
-async def hold(counter, value):
+async def hold(counter, value, over):
     print("held", flush=True)
     await asyncio.Event().wait()
 
@@ -55,18 +55,16 @@ sys.exit(main(sys.argv[1:]))
 SILENT = """
 import asyncio, sys
 import pydoca
-from pydoca.cli._two_processes.messages import Events, Part, encode
+from pydoca.cli._two_processes.messages import Event, Part, encode
 
 async def main(part, count):
     device = pydoca.open_device("0b:00.0", side="host")
-    signal = pydoca.SyncEvent(device, subscriber="remote_pci")
-    answer = pydoca.SyncEvent(device, publisher="remote_pci")
-    signal.start()
-    answer.start()
-    events = Events.of(signal.export_to_remote_pci(), answer.export_to_remote_pci())
+    made = pydoca.SyncEvent(device, subscriber="remote_pci")
+    made.start()
+    event = Event.of(made.export_to_remote_pci())
     print("ready", flush=True)
     async with pydoca.ProgressEngine() as engine, pydoca.comch.Client(engine, device, "sync-event") as link:
-        for message in (Part(part), events)[:count]:
+        for message in (Part(part), event)[:count]:
             await link.send(encode(message))
         await asyncio.Event().wait()
 
@@ -117,7 +115,7 @@ def require_handshake(results: dict, modes: dict[str, str]) -> None:
         verb = ("notify" if is_async else "update") + ("_add" if adds else "_set")
         assert results[part]["mode"] == ("asynchronous" if is_async else "synchronous")
         assert results[part]["published_with"] == verb
-        assert results[part]["before"] == (0 if adds else None)
+        assert results[part]["before"] == ({"local": 0, "remote": 10}[part] if adds else None)
         assert results[part]["waited_with"] == ("wait_eq" if is_async else "wait_eq_yield")
 
 
@@ -179,13 +177,13 @@ def test_text_tells_what_was_seen(commands):
         told["local"][1],
     )
     assert told["remote"][1:] == (
-        "remote: saw 10 of the local process with wait_eq_yield\nremote: published 20 with update_add, over 0\n",
+        "remote: saw 10 of the local process with wait_eq_yield\nremote: published 20 with update_add, over 10\n",
         "",
     )
 
 
 def test_the_parts_may_change_sides(commands):
-    """The DPU makes the events, and the host imports them."""
+    """The DPU makes the event, and the host imports it."""
     results = shake_hands(commands, ["-r", "0b:00.1"], ["-d", "0b:00.1", "--async"], "remote")
     require_handshake(results, {"local": "set", "remote": "async-set"})
     assert (results["local"]["side"], results["local"]["device"]) == ("dpu", "0000:03:00.1")
@@ -233,6 +231,8 @@ def test_a_device_without_wait_tasks_waits_without_tasks_as_any(commands, bluefi
         (["local", "--timeout", "-1"], "is not a time"),
         (["local", "-j"], "--flag-file"),
         (["local", "extra"], "extra"),
+        (["local", "--json", "flags.json"], "-j"),
+        (["local", "--qdepth", "3"], "goes with --async"),
         (["local", "--name", b"\xff\xfe"], "--name: '\\udcff\\udcfe' is not a name"),
         (["remote", "-r", b"\xff"], "'\\udcff' is not a name"),
     ],
@@ -261,9 +261,9 @@ def write_flags(path: Path, **sections) -> Path:
 
 
 def test_flags_from_a_file(commands, tmp_path):
-    flags = {"pci-addr": "pf1", "async": True, "atomic": False, "async_num_tasks": 2, "name": "filed", "timeout": 20.5}
+    flags = {"pci-addr": "pf1", "async": True, "atomic": False, "qdepth": 2, "name": "filed", "timeout": 20.5}
     file = write_flags(tmp_path / "local.json", doca_program_flags=flags, doca_general_flags={"sdk-log-level": 20})
-    results = shake_hands(commands, ["-j", file], ["-r", "0b:00.1", "--name", "filed"])
+    results = shake_hands(commands, ["-j", file], ["--rep-pci", "0b:00.1", "--name", "filed"])
     require_handshake(results, {"local": "async-set", "remote": "set"})
     assert results["local"]["device"] == "0000:0b:00.1"
 

@@ -10,10 +10,10 @@ Commit()                       ->       puts DST in place
 
 sync-event: local                       remote
 Part("local")                 <->       Part("remote")
-Events(signal, answer)         ->       imports both
+Event(blob)                    ->       imports it
                                <-       Imported()
-(the sync events carry the signal and the answer)
-                               <-       Closed()                         local may stop the events
+(the sync event carries the signal and the answer)
+                               <-       Closed()                         local may stop the event
 
 Failure(message)               either way, at any time, instead of the expected message
 """
@@ -128,32 +128,30 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Events:
-    """Sync events to import, one for each direction."""
+class Event:
+    """A sync event to import."""
 
-    signal: str  # from export_to_remote_pci, in base64
-    answer: str
+    blob: str  # from export_to_remote_pci, in base64
 
     def __post_init__(self) -> None:
-        _check_text("signal", self.signal, _MAX_BLOB)
-        _check_text("answer", self.answer, _MAX_BLOB)
+        _check_text("blob", self.blob, _MAX_BLOB)
 
     @classmethod
-    def of(cls, signal: bytes, answer: bytes) -> Events:
-        return cls(base64.b64encode(signal).decode("ascii"), base64.b64encode(answer).decode("ascii"))
+    def of(cls, blob: bytes) -> Event:
+        return cls(base64.b64encode(blob).decode("ascii"))
 
-    def decoded_blobs(self) -> tuple[bytes, bytes]:
-        return _decoded(self.signal), _decoded(self.answer)
+    def decoded_blob(self) -> bytes:
+        return _decoded(self.blob)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The sender has imported the events."""
+    """The sender has imported the event."""
 
 
 @dataclass(frozen=True)
 class Closed:
-    """The sender no longer uses the events."""
+    """The sender no longer uses the event."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ class Failure:
         return cls(one_line(message)[:_MAX_FAILURE])
 
 
-Message = Offer | Window | Returned | Report | Commit | Committed | Part | Events | Imported | Closed | Failure
+Message = Offer | Window | Returned | Report | Commit | Committed | Part | Event | Imported | Closed | Failure
 _CLASSES: dict[str, type[Message]] = {cls.__name__.lower(): cls for cls in get_args(Message)}
 
 

@@ -10,10 +10,10 @@ from pydoca.cli._values import count, utf8
 
 
 def add(subparsers: Subparsers) -> None:
-    description = "A host process and a DPU process signal each other by sync events: DOCA's sample, in two commands."
+    description = "A host process and a DPU process signal each other by a sync event: DOCA's sample, in two commands."
     parts = add_group(subparsers, "sync-event", description)
-    _add_part(parts, "local", "Create the events (on the host unless told), signal, wait for the answer.")
-    _add_part(parts, "remote", "Import the events (on the DPU unless told), wait for the signal, answer it.")
+    _add_part(parts, "local", "Create the event (on the host unless told), signal, wait for the answer.")
+    _add_part(parts, "remote", "Import the event (on the DPU unless told), wait for the signal, answer it.")
 
 
 def _add_part(parts: Subparsers, name: str, description: str) -> None:
@@ -21,11 +21,17 @@ def _add_part(parts: Subparsers, name: str, description: str) -> None:
     parser.set_defaults(part=name)
     parser.add_argument("-d", "--pci-addr", type=utf8, metavar="DEVICE", help="the device, by PCI address or by name")
     parser.add_argument(
-        "-r", "--rep-pci-addr", type=utf8, metavar="REP", help="the host function's representor (DPU side only)"
+        *("-r", "--rep-pci-addr", "--rep-pci"),  # the second long name is that of later releases
+        type=utf8,
+        metavar="REP",
+        help="the host function's representor (DPU side only)",
     )
     parser.add_argument("--async", dest="is_async", action="store_true", help="asynchronous mode: operations are tasks")
     parser.add_argument(
-        "--async_num_tasks", type=count, metavar="N", help="with --async: tasks of each kind (default: 1)"
+        *("--async_num_tasks", "--async-num-tasks", "--qdepth"),  # by the releases of DOCA
+        type=count,
+        metavar="N",
+        help="with --async: tasks of each kind (default: 1)",
     )
     parser.add_argument("--atomic", action="store_true", help="publish by update_add instead of update_set")
     add_json(parser)

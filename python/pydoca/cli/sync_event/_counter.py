@@ -13,13 +13,15 @@ _SLICE = 0.01  # seconds of a synchronous wait, after which the loop handles sig
 
 
 class Counter(Protocol):
-    """publish() returns the previous value, where it is known; wait() returns the value that came."""
+    """publish() makes the value of one that is known, and returns the previous one where the event tells it; wait()
+    returns the value that came.
+    """
 
     @property
     def published_with(self) -> str: ...
     @property
     def waited_with(self) -> str: ...
-    async def publish(self, value: int) -> int | None: ...
+    async def publish(self, value: int, over: int) -> int | None: ...
     async def wait(self, value: int) -> int: ...
 
 
@@ -44,9 +46,9 @@ class _Synchronous:
         self._atomic = atomic
         self.published_with = "update_add" if atomic else "update_set"
 
-    async def publish(self, value: int) -> int | None:
+    async def publish(self, value: int, over: int) -> int | None:
         if self._atomic:
-            return self._event.update_add(value)
+            return self._event.update_add(value - over)
         self._event.update_set(value)
         return None
 
@@ -67,9 +69,9 @@ class _Asynchronous:
         self.published_with = "notify_add" if atomic else "notify_set"
         self.waited_with = "wait_eq" if self._has_wait else "get tasks, as the device has no wait tasks,"
 
-    async def publish(self, value: int) -> int | None:
+    async def publish(self, value: int, over: int) -> int | None:
         if self._atomic:
-            return int(await self._context.notify_add(value))
+            return int(await self._context.notify_add(value - over))
         await self._context.notify_set(value)
         return None
 

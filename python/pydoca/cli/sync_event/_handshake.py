@@ -1,7 +1,7 @@
-"""`pydoca sync-event local` and `pydoca sync-event remote`: two processes that signal each other by sync events.
+"""`pydoca sync-event local` and `pydoca sync-event remote`: two processes that signal each other by a sync event.
 
-There is one event for each direction. local makes both, hands their blobs over comch, publishes the signal and waits
-for the answer; remote imports both, waits for the signal and publishes the answer. Each may run on either side.
+There is one event, as in DOCA's sample. local makes it, hands its blob over comch, publishes the signal and waits for
+the answer; remote imports it, waits for the signal and publishes the answer. Each may run on either side.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from pydoca.cli._log_output import log
 from pydoca.cli._output import print_json
 from pydoca.cli._two_processes import comch_link
 from pydoca.cli._two_processes.event_loop import run as run_loop
-from pydoca.cli._two_processes.messages import Closed, Events, Imported, Part
+from pydoca.cli._two_processes.messages import Closed, Event, Imported, Part
 from pydoca.cli._two_processes.peer import Peer
 from pydoca.cli._two_processes.report import Terminal
 from pydoca.cli.sync_event._counter import Counter, start
 
-# The events begin at 0, so that adding and setting have the same result.
-SIGNAL = 10
-ANSWER = 20
+# The values of the event, one after another; adding the difference has the same result as setting.
+BEGIN, SIGNAL, ANSWER = 0, 10, 20
 _HANG_UP = 1.0  # seconds that the local part has to hang up
 
 _OTHER = {"local": "remote", "remote": "local"}
@@ -108,35 +107,34 @@ def _command_of_other(device: pydoca.Device, arguments: argparse.Namespace) -> s
 async def _play_local(
     peer: Peer, engine: pydoca.ProgressEngine, device: pydoca.Device, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    events = (pydoca.SyncEvent(device, subscriber="remote_pci"), pydoca.SyncEvent(device, publisher="remote_pci"))
+    event = pydoca.SyncEvent(device, subscriber="remote_pci")
     async with AsyncExitStack() as stack:
-        signal, answer = [await start(stack, engine, event, arguments) for event in events]
-        await peer.send(Events.of(*(event.export_to_remote_pci() for event in events)))
+        counter = await start(stack, engine, event, arguments)
+        await peer.send(Event.of(event.export_to_remote_pci()))
         await peer.receive(Imported)
         begin = time.perf_counter()
-        before = await _publish(signal, SIGNAL)
-        seen = await _wait(answer, ANSWER)
+        before = await _publish(counter, SIGNAL, BEGIN)
+        seen = await _wait(counter, ANSWER)
         seconds = time.perf_counter() - begin
         await peer.receive(Closed)
-    return {**_outcome(signal, SIGNAL, before, seen, answer.waited_with), "round_trip_seconds": round(seconds, 9)}
+    return {**_outcome(counter, SIGNAL, before, seen), "round_trip_seconds": round(seconds, 9)}
 
 
 async def _play_remote(
     peer: Peer, engine: pydoca.ProgressEngine, device: pydoca.Device, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    blobs = (await peer.receive(Events)).decoded_blobs()
+    blob = (await peer.receive(Event)).decoded_blob()
     async with AsyncExitStack() as stack:
-        events = [device.import_sync_event(blob) for blob in blobs]
-        signal, answer = [await start(stack, engine, event, arguments) for event in events]
+        counter = await start(stack, engine, device.import_sync_event(blob), arguments)
         await peer.send(Imported())
-        seen = await _wait(signal, SIGNAL)
-        before = await _publish(answer, ANSWER)
+        seen = await _wait(counter, SIGNAL)
+        before = await _publish(counter, ANSWER, SIGNAL)
     await peer.send(Closed())
-    return _outcome(answer, ANSWER, before, seen, signal.waited_with)
+    return _outcome(counter, ANSWER, before, seen)
 
 
-async def _publish(counter: Counter, value: int) -> int | None:
-    before = await counter.publish(value)
+async def _publish(counter: Counter, value: int, over: int) -> int | None:
+    before = await counter.publish(value, over)
     log.info("published %d", value)
     return before
 
@@ -157,13 +155,13 @@ def _setting(device: pydoca.Device, arguments: argparse.Namespace) -> dict[str, 
     }
 
 
-def _outcome(published: Counter, value: int, before: int | None, seen: int, waited_with: str) -> dict[str, Any]:
+def _outcome(counter: Counter, published: int, before: int | None, seen: int) -> dict[str, Any]:
     return {
-        "published": value,
-        "published_with": published.published_with,
+        "published": published,
+        "published_with": counter.published_with,
         "before": before,
         "seen": seen,
-        "waited_with": waited_with,
+        "waited_with": counter.waited_with,
     }
 
 
