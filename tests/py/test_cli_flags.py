@@ -55,6 +55,23 @@ def test_every_command_tells_the_version(commands, command):
     assert (run.returncode, run.stdout, run.stderr) == (0, f"pydoca {pydoca.__version__}\n", "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ("copy -f big.bin", "(-f of DOCA's programs: SRC or DST, without a flag)"),
+        ("copy --rep-pci=0b:00.0 SRC DST", "(--rep-pci of DOCA's programs: --rep)"),
+        ("copy -p 0b:00.0 -d export.txt SRC", "(-p of DOCA's programs: --device, or --dpu-device)"),
+        ("sha --data text", "(--data of DOCA's programs: FILE, or standard input)"),
+        ("graph -p 03:00.0", "(-p of DOCA's programs: --device)"),
+        ("graph --json flags.json", "flags come from a file by -j"),
+    ],
+)
+def test_flags_of_docas_programs_are_named_with_what_takes_their_place(commands, arguments, part):
+    run = commands.run(*arguments.split())
+    assert (run.returncode, run.stdout) == (2, "")
+    assert part in run.stderr
+
+
 @pytest.mark.parametrize("level", ["10", "20", "CRITICAL", "CRIT", "error", "Warning", "50", "DEBUG", "70"])
 def test_a_level_is_a_name_or_a_number(commands, level):
     run = commands.run("devices", "-l", level, "--sdk-log-level", level)

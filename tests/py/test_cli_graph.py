@@ -13,7 +13,7 @@ LINE = re.compile(r" *(\d) (\w+) +COMPLETED +[\d.]+ us from [\d.]+ us on(?: +-> 
 
 def lines_of(output):
     """The nodes that a picture shows: index, what it runs, successor."""
-    return [LINE.fullmatch(line).groups() for line in output.splitlines()[1:]]
+    return [LINE.fullmatch(line).groups() for line in output.splitlines()[1:4]]
 
 
 def test_two_copies_run_side_by_side(commands):
@@ -21,18 +21,28 @@ def test_two_copies_run_side_by_side(commands):
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith("10 instance(s) on p0, 1024 bytes each")
     assert lines_of(run.stdout) == [("0", "Dma", "2"), ("1", "Dma", "2"), ("2", "compare", None)]
+    assert "SHA" not in run.stdout
 
 
 def test_a_card_with_a_sha_engine_makes_a_digest_beside_the_copy(commands):
     run = commands.run("graph", "--profile", "bluefield2", "--instances", "3", "--size", "100K")
     assert (run.returncode, run.stderr) == (0, "")
     assert lines_of(run.stdout) == [("0", "Dma", "2"), ("1", "Sha", "2"), ("2", "compare", None)]
+    assert re.fullmatch(r"compare got the SHA-256 [0-9a-f]{64}", run.stdout.splitlines()[-1])
+
+
+def test_json_has_the_digest_of_each_message(commands):
+    run = commands.run("graph", "--profile", "bluefield2", "--instances", "3", "--json")
+    digests = json.loads(run.stdout)["digests"]
+    assert len(set(digests)) == 3
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in digests)
 
 
 def test_json_has_the_states_and_times_of_every_instance(capsys):
     assert main(["graph", "--json", "--instances", "2", "--size", "1"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["device"], document["size"], len(document["instances"])) == ("p0", 1, 2)
+    assert document["digests"] == [None, None]
     for nodes in document["instances"]:
         copied, also, compared = nodes
         assert {node["state"] for node in nodes} == {"COMPLETED"}

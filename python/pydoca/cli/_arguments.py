@@ -105,6 +105,11 @@ def add_group(subparsers: Subparsers, name: str, description: str, *, default: s
     return parser.add_subparsers(title="parts", metavar="PART")
 
 
+def tell_doca_flags(parser: Parser, flags: dict[str, str]) -> None:
+    """Says for flags of DOCA's programs, which the command does not take, what it has instead."""
+    parser.set_defaults(doca_flags={word: instead for words, instead in flags.items() for word in words.split()})
+
+
 def add_json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="write the result as one JSON document")
 

@@ -51,9 +51,15 @@ def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
     """Words that no parser knows are an error of the command, whose help says more than that of pydoca."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        hint = " (--json takes no file; flags come from a file by -j)" if getattr(arguments, "json", False) else ""
-        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(arguments, unknown[0])}")
     if "run" not in arguments:
         arguments.parser.print_help(sys.stderr)
         arguments.parser.exit(2)
     return arguments
+
+
+def _hint(arguments: argparse.Namespace, word: str) -> str:
+    flag = word.partition("=")[0]
+    if (instead := getattr(arguments, "doca_flags", {}).get(flag)) is not None:
+        return f" ({flag} of DOCA's programs: {instead})"
+    return " (--json takes no file; flags come from a file by -j)" if getattr(arguments, "json", False) else ""

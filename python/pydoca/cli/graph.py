@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pydoca
-from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, load_profile
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, load_profile, tell_doca_flags
 from pydoca.cli._errors import CommandError
 from pydoca.cli._output import print_json
 from pydoca.cli._values import count, size, utf8
@@ -20,6 +20,7 @@ _DESCRIPTION = "Run a graph: two engines work on a message side by side, then a 
 
 def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "graph", _DESCRIPTION, check=check, run=run)
+    tell_doca_flags(parser, {"-p -d --pci-addr": "--device"})
     add_json(parser)
     parser.add_argument(
         "--device", type=utf8, metavar="NAME", help="unless told, one with a SHA engine if there is one"
@@ -79,6 +80,7 @@ class _Message:
     source: bytes
     copy: pydoca.Memory
     other: pydoca.Memory  # a digest, or another copy
+    digest: str | None = None  # in hexadecimal, as compare() got it
 
 
 class _Sample:
@@ -92,6 +94,7 @@ class _Sample:
         has_sha = device.info.capabilities.sha is not None
         self._sha = stack.enter_context(pydoca.Sha(pe, device, num_tasks=num_instances)) if has_sha else None
         self._inventory = stack.enter_context(pydoca.BufInventory(4 * num_instances))
+        self.messages: list[_Message] = []
         self.graph = pydoca.Graph(pe, num_instances=num_instances, timing=True)
         self._copying = self.graph.node(self._dma)
         self._other = self.graph.node(self._sha or self._dma)
@@ -101,6 +104,7 @@ class _Sample:
     def submit(self, source: bytes) -> pydoca.GraphInstance:
         digest_size = hashlib.sha256().digest_size
         message = _Message(source, pydoca.alloc(len(source)), pydoca.alloc(digest_size if self._sha else len(source)))
+        self.messages.append(message)
         maps = [self._stack.enter_context(self.device.mmap(memory)) for memory in (source, message.copy, message.other)]
         copy_of = self._inventory.get_by_addr(maps[1])
         made = self._inventory.get_by_addr(maps[2])
@@ -117,17 +121,21 @@ class _Sample:
         expected = hashlib.sha256(message.source).digest() if self._sha else message.source
         if (copied, other) != (message.source, expected):
             raise ValueError("the engines do not agree about the message")
+        message.digest = other.hex() if self._sha else None
 
 
 def _tell(sample: _Sample, runs: list[pydoca.GraphInstance], arguments: argparse.Namespace) -> None:
     if not arguments.json:
         print(f"{len(runs)} instance(s) on {sample.device.name}, {arguments.size} bytes each; the last one:")
         print(runs[-1])
+        if (digest := sample.messages[-1].digest) is not None:
+            print(f"compare got the SHA-256 {digest}")
         return
     print_json(
         {
             "device": sample.device.name,
             "size": arguments.size,
+            "digests": [message.digest for message in sample.messages],
             "instances": [[_node(instance, node) for node in sample.graph.nodes] for instance in runs],
         }
     )

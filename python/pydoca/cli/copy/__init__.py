@@ -15,6 +15,7 @@ from pydoca.cli._arguments import (
     add_timeout,
     check_rdma_meeting,
     refuse_given,
+    tell_doca_flags,
 )
 from pydoca.cli._errors import UsageError
 from pydoca.cli._trace_file import add_trace
@@ -26,6 +27,12 @@ _USAGE = """pydoca copy [options] SRC DST
        pydoca copy --transport rdma --listen PORT [options] DST
        pydoca copy --transport rdma --connect ADDRESS:PORT [options] SRC"""
 
+_DOCA_FLAGS = {
+    "-f --file": "SRC or DST, without a flag",
+    "-p --dev-pci --pci-addr": "--device, or --dpu-device",
+    "-r --rep-pci --rep-pci-addr": "--rep",
+    "-d --descriptor-path -b --buffer-path": "none is needed, as the two halves meet by --name",
+}
 _OF_PCI = ("side", "name", "dpu_device", "rep")
 _OF_THE_READER = ("piece_size", "in_flight")
 
@@ -33,6 +40,7 @@ _OF_THE_READER = ("piece_size", "in_flight")
 def add(subparsers: Subparsers) -> None:
     description = "Copy a file from a host process to a DPU process by DMA. With --side, be one of the two."
     parser = add_command(subparsers, "copy", description, check=check, run=run, usage=_USAGE)
+    tell_doca_flags(parser, _DOCA_FLAGS)
     add_json(parser)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="SRC is a regular file, DST a file or a directory")
     add_side(parser, help="run this half only; start the other one elsewhere")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, tell_doca_flags
 from pydoca.cli._values import utf8
 
 _DESCRIPTION = "Compute digests of files with a device's SHA engine; the output is sha256sum's."
@@ -13,6 +13,7 @@ STANDARD_INPUT = "-"
 
 def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "sha", _DESCRIPTION, check=check, run=run)
+    tell_doca_flags(parser, {"-d --data": "FILE, or standard input", "-p --pci-addr": "--device"})
     add_json(parser)
     parser.add_argument(
         "files", nargs="*", metavar="FILE", default=[STANDARD_INPUT], help="- (the default) is standard input"
