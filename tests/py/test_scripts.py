@@ -39,6 +39,8 @@ def test_a_script_tells_its_use(path, flag):
         ("lint nope", "no check is called 'nope'"),
         ("docs nope", "script/docs knows --check, not 'nope'"),
         ("demo nope", "the size in MiB is a positive number, not 'nope'"),
+        ("demo jupyter nope", "the size in MiB is a positive number, not 'nope'"),
+        ("demo 1 jupyter", "script/demo takes one size in MiB, behind 'jupyter'"),
         ("test nope", "'nope'"),
         ("soak nope", "'nope'"),
         ("wheels nope", "no part is called 'nope'"),
