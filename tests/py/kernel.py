@@ -146,8 +146,13 @@ class Cell:
 
 
 class Kernel:
-    def __init__(self, directory: Path, fabric: str, folder: Path | None = None) -> None:
+    """unattended: as nbconvert executes a notebook. No cell may ask for input, and messages count only while the cell
+    runs that they belong to.
+    """
+
+    def __init__(self, directory: Path, fabric: str, folder: Path | None = None, *, unattended: bool = False) -> None:
         self.fabric = fabric
+        self._unattended = unattended
         # Sockets in a directory: ports could be taken by other kernels that start at this time. Their paths are short.
         self._sockets = tempfile.TemporaryDirectory(prefix="pydoca-")
         self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/kernel")
@@ -198,7 +203,9 @@ class Kernel:
 
     def send(self, source: str) -> Cell:
         cell = Cell()
-        self._cells[self._client.execute(source)] = cell
+        if self._unattended:
+            self._cells.clear()
+        self._cells[self._client.execute(source, allow_stdin=not self._unattended)] = cell
         return cell
 
     def run(self, source: str, timeout: float = CELL) -> Cell:

@@ -16,6 +16,7 @@ from IPython.core.error import UsageError
 from pydoca import sim
 from pydoca._aio.signal_pipe import SIGNAL_PIPE
 from pydoca._notebook.hints import Hints
+from pydoca._notebook.late_output import LateOutput, is_executed_as_a_whole
 from pydoca._spawn.process import Process, start, stop_together
 
 _CELL = "%%pydoca SIDE [--name NAME] [--background]"
@@ -57,8 +58,10 @@ def _line_parser() -> _Parser:
 class Magic:
     """The processes that the cells of one notebook have started, by name."""
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        self._namespace = namespace
+    def __init__(self, ipython: Any) -> None:
+        self._ipython = ipython
+        self._namespace: dict[str, Any] = ipython.user_ns
+        self.late_output = LateOutput()
         self._processes: dict[str, Process] = {}
 
     def run(self, line: str, cell: str | None) -> None:
@@ -85,8 +88,11 @@ class Magic:
             self._processes.pop(name).stop()
         # The name is the file's in tracebacks.
         filename = f"<%%pydoca {' '.join(dict.fromkeys((arguments.side, name)))}>"
-        process = start(source, arguments.side, name, (), None, sim._loaded_topology(), True, filename)
+        shows_late = arguments.background and is_executed_as_a_whole(self._ipython)
+        process = start(source, arguments.side, name, (), None, sim._loaded_topology(), not shows_late, filename)
         self._processes[name] = process
+        if shows_late:
+            self.late_output.add(process)
         if arguments.name is not None:
             self._namespace[name] = process
         if not arguments.background:
@@ -149,7 +155,7 @@ def _wait_for(process: Process) -> None:
 
 
 def load(ipython: Any) -> None:
-    magic = Magic(ipython.user_ns)
+    magic = Magic(ipython)
 
     def pydoca(line: str, cell: str | None = None) -> None:
         magic.run(line, cell)
@@ -158,6 +164,7 @@ def load(ipython: Any) -> None:
     hints = Hints(ipython.user_ns)
     pydoca.magic, pydoca.hints = magic, hints  # type: ignore[attr-defined]
     ipython.events.register("post_run_cell", hints.show)
+    ipython.events.register("post_run_cell", magic.late_output.show)
     ipython.register_magic_function(pydoca, magic_kind="line_cell", magic_name="pydoca")
     # ipykernel's answer to an interrupt waits in the loop, which sleeps until something else wakes it.
     with contextlib.suppress(RuntimeError):
@@ -171,4 +178,5 @@ def unload(ipython: Any) -> None:
     if function is not None:
         SIGNAL_PIPE.leave(function.magic)
         ipython.events.unregister("post_run_cell", function.hints.show)
+        ipython.events.unregister("post_run_cell", function.magic.late_output.show)
         function.magic.stop_all()

@@ -67,6 +67,11 @@ class Output:
         with self._lock:
             return "".join([*self._ended, *self._open[0], *self._open[1]])
 
+    @property
+    def labelled_text(self) -> str:
+        """The same, with the prefix before each line."""
+        return "".join(self._prefix + line for line in self.text.splitlines(keepends=True))
+
     def write(self, text: str, is_error: bool) -> None:
         prefix = "" if self._open[is_error] else self._prefix
         self._keep(text, self._open[is_error])

@@ -123,6 +123,10 @@ class Process:
         """What it has written to standard output and standard error, the last 10,000 lines."""
         return self._output.text
 
+    def _labelled_output(self) -> str:
+        """The same as notebooks show it."""
+        return self._output.labelled_text
+
     def wait(self, timeout: float | None = None) -> int:
         """Waits for the end of the process and returns its exit code, 0.
 

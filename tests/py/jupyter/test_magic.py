@@ -1,6 +1,10 @@
 """`%%pydoca` and `%pydoca`."""
 
+import secrets
+
 import pytest
+
+from kernel import SETUP, Kernel
 
 HOST = """
 with pydoca.open_device("0b:00.0", side="host") as device:
@@ -37,6 +41,20 @@ def test_two_sides_meet_and_late_output_goes_to_the_cell_that_started_it(kernel)
     dpu, host = kernel.run(DPU), kernel.run(HOST)
     assert (host.value, host.text) == ("b'answer'", "")
     assert dpu.text == "[dpu server] asked: question\n"
+
+
+def test_late_output_is_not_lost_where_the_notebook_is_executed_as_a_whole(tmp_path):
+    with Kernel(tmp_path, f"unattended-{secrets.token_hex(6)}", unattended=True) as kernel:
+        kernel.run("%load_ext pydoca\n" + SETUP)
+        dpu, host = kernel.run(DPU), kernel.run(HOST)
+        assert (host.value, host.text, dpu.text) == ("b'answer'", "", "")
+        assert [output.data for output in dpu.outputs] == [{"text/plain": "[dpu server] asked: question\n"}]
+        loud = kernel.run("%%pydoca dpu --name loud --background\nprint('one')\n1 / 0")
+        assert kernel.run("%pydoca wait loud").error == "ProcessError"
+        shown = loud.outputs[0].data["text/plain"]
+        assert shown.startswith("[dpu loud] one\n[dpu loud] Traceback")
+        assert shown.endswith("[dpu loud] ZeroDivisionError: division by zero\n")
+        kernel.run("%unload_ext pydoca")
 
 
 def test_a_cell_that_is_run_again_stops_the_process_of_its_name(kernel):
