@@ -43,6 +43,20 @@ def run(tmp_path):
     return run
 
 
+def test_a_place_that_cannot_be_used_is_told_with_the_remedy(tmp_path):
+    program = "import pydoca; pydoca.open_device('pf0').mmap(bytearray(8), access='pci_read_only').export_pci()"
+    line = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    line += ['mount -t tmpfs -o ro none "$1" && "$2" -P -c "$3"', "sh", str(tmp_path), sys.executable, program]
+    env = {name: text for name, text in os.environ.items() if name != "PYDOCA_FABRIC_DIR"}
+    run = subprocess.run(
+        line, env={**env, "XDG_RUNTIME_DIR": str(tmp_path)}, capture_output=True, text=True, timeout=60
+    )
+    if "unshare" in run.stderr or "mount" in run.stderr:
+        pytest.skip(f"the system permits no mounts: {run.stderr}")
+    assert "cannot create the fabric's directory" in run.stderr
+    assert "Read-only file system; set PYDOCA_FABRIC_DIR, on both sides, to a directory of yours" in run.stderr
+
+
 @pytest.mark.parametrize(
     "end", ["", "sys.exit(3)", "raise ValueError", "listening = server = rdma = waiting = pe = None"]
 )

@@ -28,6 +28,12 @@ constexpr std::string_view own_directory_advice = "set PYDOCA_FABRIC_DIR, on bot
   throw Error(Status::operating_system, concat(attempt, ": ", detail::system_reason(error)));
 }
 
+/// The usual place may be missing, read-only or full, as /tmp in containers.
+[[noreturn]] void refuse_place(std::string_view attempt, int error) {
+  throw Error(Status::operating_system,
+              concat(attempt, ": ", detail::system_reason(error), "; ", own_directory_advice));
+}
+
 void require_own(std::string_view what, const std::string& path, const struct stat& info) {
   if (info.st_uid != ::geteuid()) {
     throw Error(Status::not_permitted, concat(what, path, " belongs to user ", info.st_uid, ", not to ", ::geteuid(),
@@ -50,7 +56,7 @@ void require_private(const std::string& path, const struct stat& info) {
 /// meanwhile.
 Fd open_private(int parent, const std::string& name, const std::string& path) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
-    throw_system(concat("cannot create the fabric's directory ", path), errno);
+    refuse_place(concat("cannot create the fabric's directory ", path), errno);
   }
   struct stat info{};
   Fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -142,7 +148,7 @@ FabricDirectory::FabricDirectory(std::string_view fabric) : name_(fabric) {
 Fd FabricDirectory::open_parent() const {
   Fd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root) {
-    throw_system(concat("cannot open ", root_), errno);
+    refuse_place(concat("cannot open ", root_), errno);
   }
   return first_.empty() ? std::move(root) : open_private_surely(root.get(), first_, parent_);
 }
