@@ -46,15 +46,15 @@ std::string_view name_of(Access flag) noexcept {
 std::string explain_access(const char* operand, const Buf* list, const Device& device, Use use, Access needed) {
   for (const Buf* buf = list; buf != nullptr; buf = buf->next()) {
     const Mmap& map = *buf->mmap();
-    if (!map.is_from_export()) {
-      if (use == Use::writes && !allows(map.permissions(), Access::local_read_write)) {
-        return concat(operand, "'s memory map does not permit local_read_write; map the memory with that access");
-      }
-      continue;
+    if (!map.is_from_export() && use == Use::writes && !allows(map.permissions(), Access::local_read_write)) {
+      return concat(operand, "'s memory map does not permit local_read_write; map the memory with that access");
     }
     const std::string_view lost = Operands::lost(*buf, device.ordinal());
     if (!lost.empty()) {
       return concat(operand, "'s memory is gone: ", lost);
+    }
+    if (!map.is_from_export()) {
+      continue;
     }
     if (std::string reason = explain_import(operand, map, use, needed); !reason.empty()) {
       return reason;

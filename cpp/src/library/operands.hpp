@@ -39,7 +39,7 @@ class Operands {
     return reaches(list, device.ordinal()) ? Limit::none
                                            : broken(why, {.limit = Limit::not_on_device, .operand = operand});
   }
-  /// Why the memory of an imported buf cannot be reached any more; empty while it can.
+  /// Why the memory of a buf cannot be reached any more; empty while it can.
   static std::string_view lost(const Buf& buf, std::size_t ordinal) noexcept {
     const backend::MemoryRegion* const region = buf.regions[ordinal];
     return region != nullptr ? region->lost() : std::string_view();

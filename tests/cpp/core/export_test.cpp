@@ -37,7 +37,7 @@ using ::testing::HasSubstr;
 using Steady = std::chrono::steady_clock;
 using Source = ExportedMemory::Source;
 
-constexpr std::size_t size = 3 * 4096 + 100;
+constexpr std::size_t memory_size = 3 * 4096 + 100;
 
 // The program of a peer process.
 TEST(Peer, DISABLED_Serve) {
@@ -75,8 +75,8 @@ class Exports : public testing::Test {
 
   static std::string make(PeerProcess& peer, Source source, Access access) {
     return peer
-        .ask(
-            {peer_op::make, static_cast<std::uint64_t>(access), size, source == Source::foreign ? "foreign" : "pydoca"})
+        .ask({peer_op::make, static_cast<std::uint64_t>(access), memory_size,
+              source == Source::foreign ? "foreign" : "pydoca"})
         .payload;
   }
   static PeerMessage import(PeerProcess& peer, const ExportedMemory& exported) {
@@ -96,12 +96,12 @@ TEST_P(ExportSources, AreReadInAnotherProcess) {
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
   EXPECT_LT(blob.size(), 512U);
   ImportedMemory imported(bytes_of(blob));
-  EXPECT_EQ(imported.size(), size);
+  EXPECT_EQ(imported.size(), memory_size);
   EXPECT_EQ(imported.access(), Access::pci_read_only);
   EXPECT_FALSE(imported.region().writable());
   EXPECT_EQ(imported.region().reach(),
             GetParam() == Source::pydoca ? sim::Region::Reach::mapped : sim::Region::Reach::foreign);
-  for (const std::size_t offset : {std::size_t{0}, std::size_t{4095}, std::size_t{4096}, size - 1}) {
+  for (const std::size_t offset : {std::size_t{0}, std::size_t{4095}, std::size_t{4096}, memory_size - 1}) {
     std::byte value{};
     EXPECT_EQ(imported.read(offset, value), Status::success);
     EXPECT_EQ(value, byte_at(offset)) << offset;
@@ -113,12 +113,12 @@ TEST_P(ExportSources, AreWrittenInAnotherProcess) {
   PeerProcess owner("Peer.DISABLED_Serve");
   ImportedMemory imported(bytes_of(make(owner, GetParam(), Access::pci_read_write)));
   EXPECT_TRUE(imported.region().writable());
-  ASSERT_EQ(imported.write(size - 1, std::byte{0xaa}), Status::success);
-  EXPECT_EQ(ask(owner, peer_op::peek, size - 1).b, 0xaaU);
+  ASSERT_EQ(imported.write(memory_size - 1, std::byte{0xaa}), Status::success);
+  EXPECT_EQ(ask(owner, peer_op::peek, memory_size - 1).b, 0xaaU);
 }
 
 TEST_P(ExportSources, AreImportedInTheSameProcess) {
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
   ImportedMemory imported(exported.blob());
   std::byte value{};
   EXPECT_EQ(imported.read(5000, value), Status::success);
@@ -130,7 +130,7 @@ TEST_P(ExportSources, AreImportedInTheSameProcess) {
 }
 
 TEST_P(ExportSources, AreDescribedByOneBlobEachAccess) {
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
   EXPECT_EQ(exported.region().export_pci(Access::pci_read_write), exported.blob());
   EXPECT_NE(exported.region().export_pci(Access::pci_read_only), exported.blob());
   EXPECT_EQ(thrown_by([&] { exported.region().export_pci(Access::local_read_write); }), Status::invalid_value);
@@ -138,7 +138,7 @@ TEST_P(ExportSources, AreDescribedByOneBlobEachAccess) {
 
 TEST_P(ExportSources, OnceWithdrawnAreNeverSeenAgain) {
   PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::read, 0).b, std::to_integer<std::uint64_t>(byte_at(0)));
   ASSERT_EQ(exported.withdraw(), Status::success);
@@ -154,7 +154,7 @@ TEST_P(ExportSources, OnceWithdrawnAreNeverSeenAgain) {
 
 TEST_P(ExportSources, AStaleBlobNamesBothEpochs) {
   PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_only);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_only);
   ASSERT_EQ(exported.withdraw(), Status::success);
   const PeerMessage refused = import(importer, exported);
   EXPECT_EQ(status_of(refused), Status::bad_state);
@@ -167,9 +167,9 @@ TEST_P(ExportSources, AStaleBlobNamesBothEpochs) {
 
 TEST_P(ExportSources, AnOldBlobDoesNotReachANewExportInItsPlace) {
   PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory old(GetParam(), size, Access::pci_read_only);
+  ExportedMemory old(GetParam(), memory_size, Access::pci_read_only);
   ASSERT_EQ(old.withdraw(), Status::success);
-  ExportedMemory fresh(GetParam(), size, Access::pci_read_only);
+  ExportedMemory fresh(GetParam(), memory_size, Access::pci_read_only);
   EXPECT_EQ(status_of(import(importer, old)), Status::bad_state);
   EXPECT_EQ(status_of(import(importer, fresh)), Status::success);
 }
@@ -200,7 +200,7 @@ TEST_P(ExportSources, AForkedChildDoesNotHideItsParentsDeath) {
 
 TEST_P(ExportSources, WithdrawIsToBeRepeatedWhileAnImporterIsInside) {
   PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
   EXPECT_EQ(exported.withdraw(), Status::again);
@@ -213,7 +213,7 @@ TEST_P(ExportSources, WithdrawIsToBeRepeatedWhileAnImporterIsInside) {
 
 TEST_P(ExportSources, WithdrawEndsWhenTheImporterLeavesMeanwhile) {
   PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
   Status status = Status::unknown;
@@ -273,7 +273,7 @@ TEST_P(ExportSources, ASignalEndsTheWaitForASilentOwner) {
 
 TEST_P(ExportSources, AllExportsOfARegionDieAtOnce) {
   PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
   ImportedMemory other(exported.region().export_pci(Access::pci_read_only));
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
@@ -283,7 +283,7 @@ TEST_P(ExportSources, AllExportsOfARegionDieAtOnce) {
 
 TEST_P(ExportSources, AnImporterKilledInsideIsNotWaitedFor) {
   PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
   importer.kill();
@@ -294,7 +294,7 @@ TEST_P(ExportSources, AnImporterKilledInsideIsNotWaitedFor) {
 TEST_P(ExportSources, ServeSeveralImporters) {
   PeerProcess one("Peer.DISABLED_Serve");
   PeerProcess two("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_only);
+  ExportedMemory exported(GetParam(), memory_size, Access::pci_read_only);
   ASSERT_EQ(status_of(import(one, exported)), Status::success);
   ASSERT_EQ(status_of(import(two, exported)), Status::success);
   EXPECT_EQ(ask(one, peer_op::drop).a, 0U);
@@ -306,7 +306,7 @@ TEST_P(ExportSources, ServeSeveralImporters) {
 TEST_P(ExportSources, LeaveNoDescriptorBehind) {
   PeerProcess peer("Peer.DISABLED_Serve");
   const auto cycle = [&] {
-    ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+    ExportedMemory exported(GetParam(), memory_size, Access::pci_read_write);
     EXPECT_EQ(status_of(import(peer, exported)), Status::success);
     ImportedMemory imported(bytes_of(make(peer, GetParam(), Access::pci_read_only)));
     EXPECT_EQ(exported.withdraw(), Status::success);
@@ -328,30 +328,30 @@ TEST_P(ExportSources, LeaveNoDescriptorBehind) {
 // ---- Permission to import
 
 TEST_F(Exports, GoToTheirParentDeviceOnly) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only, "pf0vf1");
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only, "pf0vf1");
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob(), "p1"); }), Status::not_permitted);
   const std::string reason = reason_of([&] { ImportedMemory wrong(exported.blob(), "p1"); });
   EXPECT_THAT(reason, HasSubstr("pf0vf1"));
   EXPECT_THAT(reason, HasSubstr("p0 can reach and p1 cannot"));
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob(), "p0s0"); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob(), "pf1"); }), Status::not_supported);
-  EXPECT_EQ(ImportedMemory(exported.blob(), "p0").size(), size);
+  EXPECT_EQ(ImportedMemory(exported.blob(), "p0").size(), memory_size);
 }
 
 TEST_F(Exports, ComeFromTheHostOnly) {
-  EXPECT_EQ(thrown_by([] { ExportedMemory exported(Source::pydoca, size, Access::pci_read_only, "p0"); }),
+  EXPECT_EQ(thrown_by([] { ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only, "p0"); }),
             Status::not_supported);
 }
 
 TEST_F(Exports, StayInTheirFabric) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   sim::set_fabric("another");
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob()); }), Status::not_permitted);
   EXPECT_THAT(reason_of([&] { ImportedMemory wrong(exported.blob()); }), HasSubstr("another"));
 }
 
 TEST_F(Exports, AreRefusedFromAnotherBootOrUser) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   sim::Blob blob;
   ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
   sim::Blob rebooted = blob;
@@ -363,7 +363,7 @@ TEST_F(Exports, AreRefusedFromAnotherBootOrUser) {
 }
 
 TEST_F(Exports, ForgedBlobsGetNothing) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   sim::Blob blob;
   ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
   std::vector<sim::Blob> forged(7, blob);
@@ -383,7 +383,7 @@ TEST_F(Exports, ForgedBlobsGetNothing) {
 }
 
 TEST_F(Exports, ABlobThatNamesAnotherDeviceOrKindIsRefusedByItsOwner) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   sim::Blob blob;
   ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
   std::ranges::copy(std::string_view("0000:0b:00.2"), blob.pci_addr.begin());  // reachable for the importer as well
@@ -398,7 +398,7 @@ TEST_F(Exports, ABlobThatNamesAnotherDeviceOrKindIsRefusedByItsOwner) {
 }
 
 TEST_F(Exports, ABlobOfAnotherPidNamespaceNamesNoProcess) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   sim::Blob blob;
   ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
   blob.nonce[0] ^= std::byte{1};
@@ -413,7 +413,7 @@ TEST_F(Exports, ABlobOfAnotherPidNamespaceNamesNoProcess) {
 }
 
 TEST_F(Exports, DamagedBlobsAreRefusedByTheDevice) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   std::vector<std::byte> damaged = exported.blob();
   damaged[40] ^= std::byte{4};
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(damaged); }), Status::invalid_value);
@@ -437,7 +437,7 @@ bool can_map_writable(int fd) {
 }
 
 TEST_F(Exports, AnImporterCannotChangeTheFileForTheOthers) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_write);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);
   const int file = hostile.files.fds[1].get();
@@ -455,7 +455,7 @@ TEST_F(Exports, AnImporterCannotChangeTheFileForTheOthers) {
 
 /// The first importer fixes the file's seals.
 TEST_F(Exports, MemoryThatAnImporterMayWriteIsNotMappedByTheNextOneReadOnly) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_write);
   ImportedMemory writer(exported.blob());
   ImportedMemory reader(exported.region().export_pci(Access::pci_read_only));
   EXPECT_EQ(writer.region().reach(), sim::Region::Reach::mapped);
@@ -466,7 +466,7 @@ TEST_F(Exports, MemoryThatAnImporterMayWriteIsNotMappedByTheNextOneReadOnly) {
 }
 
 TEST_F(Exports, ReadOnlyMemoryCannotBeWrittenByAnyMeans) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);
   ASSERT_EQ(hostile.files.count, 2U);
@@ -488,7 +488,7 @@ TEST_F(Exports, ReadOnlyMemoryCannotBeWrittenByAnyMeans) {
 }
 
 TEST_F(Exports, MemoryThatWasSealedIsExportedWritableAsForeign) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   const std::vector<std::byte> writable = exported.region().export_pci(Access::pci_read_write);
   ImportedMemory imported(writable);
   EXPECT_EQ(imported.region().reach(), sim::Region::Reach::foreign);
@@ -539,7 +539,7 @@ TEST_F(Exports, WholeMemoryIsMappedWhateverItsSize) {
 // ---- Peers that violate the protocol
 
 TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   ImportedMemory good(exported.blob());
   const std::size_t before = count_descriptors();
   {
@@ -562,7 +562,7 @@ TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
 }
 
 TEST_F(Exports, AChattyImporterIsStillSeenInside) {
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_write);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);
   const auto page = sim::SharedPage<sim::Gate>::map(hostile.files.fds[0].get());
@@ -578,7 +578,7 @@ TEST_F(Exports, TheReasonOfAnOwnerWithoutDescriptorsReachesTheImporter) {
   if (sanitizer_needs_descriptors) {
     GTEST_SKIP() << "the sanitizer itself needs descriptors";
   }
-  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_only);
   Hostile first(exported.blob());
   ASSERT_EQ(first.ask(), Status::success);
   const std::size_t before = count_descriptors();
@@ -663,7 +663,7 @@ TEST_F(Exports, MemoryLeftWithAPeerInsideIsKeptUntilItLeaves) {
   PeerProcess importer("Peer.DISABLED_Serve");
   std::weak_ptr<Memory> memory;
   {
-    ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
+    ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_write);
     memory = exported.memory();
     ASSERT_EQ(status_of(import(importer, exported)), Status::success);
     ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
@@ -678,7 +678,7 @@ TEST_F(Exports, DestroyedWhileTheGateIsEmptyLetGoAtOnce) {
   std::weak_ptr<Memory> memory;
   std::unique_ptr<ImportedMemory> imported;
   {
-    ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
+    ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_write);
     memory = exported.memory();
     imported = std::make_unique<ImportedMemory>(exported.blob());
   }
@@ -740,7 +740,7 @@ TEST_F(Exports, AFileThatEndsEarlierIsNotRegistered) {
 
 TEST_F(Exports, AChildHasNoPartInItsParentsExports) {
   PeerProcess peer("Peer.DISABLED_Serve");
-  auto exported = std::make_unique<ExportedMemory>(Source::pydoca, size, Access::pci_read_write);
+  auto exported = std::make_unique<ExportedMemory>(Source::pydoca, memory_size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(peer, *exported)), Status::success);
   auto imported = std::make_unique<ImportedMemory>(bytes_of(make(peer, Source::pydoca, Access::pci_read_only)));
   const pid_t child = ::fork();
@@ -763,10 +763,10 @@ TEST_F(Exports, AChildExportsByItself) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork of several";
 #endif
-  ExportedMemory parents(Source::pydoca, size, Access::pci_read_only);
+  ExportedMemory parents(Source::pydoca, memory_size, Access::pci_read_only);
   // The thread that answers has started: AddressSanitizer's allocator is not usable in a child that is forked while
   // another thread is inside it, and a thread that starts is.
-  EXPECT_EQ(ImportedMemory(parents.blob()).size(), size);
+  EXPECT_EQ(ImportedMemory(parents.blob()).size(), memory_size);
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
   detail::Fd here(ends[0]);
@@ -774,7 +774,7 @@ TEST_F(Exports, AChildExportsByItself) {
   const pid_t child = ::fork();
   if (child == 0) {
     here.reset();  // the child ends with its parent
-    ExportedMemory own(Source::pydoca, size, Access::pci_read_only);
+    ExportedMemory own(Source::pydoca, memory_size, Access::pci_read_only);
     send_message_to(there.get(), {.op = 'b', .payload = text_of(own.blob())});
     receive_message_from(there.get());
     ::_exit(own.withdraw() == Status::success ? 0 : 1);
@@ -790,7 +790,7 @@ TEST_F(Exports, AChildExportsByItself) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
-  EXPECT_EQ(ImportedMemory(parents.blob()).size(), size) << "the exports of the parent are unchanged";
+  EXPECT_EQ(ImportedMemory(parents.blob()).size(), memory_size) << "the exports of the parent are unchanged";
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class MemoryRegion {
   /// The key by which rdma-core's requests name the region, for local and remote access. Throws not_supported.
   virtual std::uint32_t mkey() const;
 
-  /// Of imported memory: why it cannot be reached any more, as "its owner ..."; empty while it can be reached, and
+  /// Why it cannot be reached any more, as "its owner ..." or "the mapped file ..."; empty while it can be reached, and
   /// where the device cannot tell.
   virtual std::string_view lost() const noexcept { return {}; }
 

@@ -5,6 +5,7 @@
 
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
+#include "library/memory_access.hpp"
 #include "library/operands.hpp"
 #include "library/set_operand.hpp"
 
@@ -67,9 +68,14 @@ std::string library::InvalidateCacheTask::explain(Status outcome) const {
   if (outcome != Status::io_failed) {
     return Task::explain(outcome);
   }
+  const Device& device = *library().device();
   detail::Violation violation;
   check(&violation);
-  return detail::concat(detail::explain(violation, library().device()->info()),
+  std::string reason;
+  if (violation.limit == detail::Limit::none) {
+    reason = detail::explain_local_access("buf", buf(), device, detail::Use::reads);
+  }
+  return detail::concat(reason.empty() ? detail::explain(violation, device.info()) : reason,
                         "; the context stops: start it again once it is idle");
 }
 

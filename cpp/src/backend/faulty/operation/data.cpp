@@ -1,7 +1,8 @@
 #include "backend/faulty/operation/data.hpp"
 
+#include "detail/system/guarded_copy.hpp"
+
 #include <algorithm>
-#include <cstring>
 
 namespace pydoca::faulty {
 
@@ -144,8 +145,12 @@ bool corrupt_target(const Segment* target, std::uint64_t filled, const Fault& fa
     return false;
   }
   std::byte* const victim = at(target->tail() + place);
-  *victim = changed(*victim, fault);
-  return true;
+  std::byte value{};
+  if (!detail::copy_guarded(&value, victim, 1)) {
+    return false;
+  }
+  value = changed(value, fault);
+  return detail::copy_guarded(victim, &value, 1);
 }
 
 bool is_local(const Segment* source, std::uint64_t length, const DeviceFaults& device) noexcept {
@@ -159,12 +164,15 @@ bool is_local(const Segment* source, std::uint64_t length, const DeviceFaults& d
   return seen >= length;
 }
 
-void gather(std::span<std::byte> to, const Segment* source) noexcept {
+bool gather(std::span<std::byte> to, const Segment* source) noexcept {
   for (; source != nullptr && !to.empty(); source = source->next) {
     const std::size_t size = std::min<std::size_t>(to.size(), source->data_len);
-    std::memcpy(to.data(), at(source->data), size);
+    if (!detail::copy_guarded(to.data(), at(source->data), size)) {
+      return false;
+    }
     to = to.subspan(size);
   }
+  return true;
 }
 
 std::uint64_t misreported(const Fault& fault, std::uint64_t length) noexcept {

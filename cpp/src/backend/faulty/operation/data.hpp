@@ -53,14 +53,16 @@ void set_source(backend::RdmaOperation& operation, Segment* source, std::uint64_
 /// Changes the data as the rule says: a bit, or a byte.
 void corrupt(std::span<std::byte> data, const Fault& fault) noexcept;
 std::uint64_t corrupt(std::uint64_t value, const Fault& fault) noexcept;
-/// The same with bytes that were put into the tailrooms of target. False when they are not memory of this process.
+/// The same with bytes that were put into the tailrooms of target. False when they are not memory of this process, or a
+/// mapped file that has been cut short.
 bool corrupt_target(const Segment* target, std::uint64_t filled, const Fault& fault,
                     const DeviceFaults& device) noexcept;
 
 /// Whether every byte of the list's data is memory of this process.
 bool is_local(const Segment* source, std::uint64_t length, const DeviceFaults& device) noexcept;
-/// Copies the first bytes of the list's data. The list is local, and has them.
-void gather(std::span<std::byte> to, const Segment* source) noexcept;
+/// Copies the first bytes of the list's data. The list is local, and has them. False when a mapped file has been cut
+/// short.
+bool gather(std::span<std::byte> to, const Segment* source) noexcept;
 
 /// The length that a rule has an operation of this length report, or move.
 std::uint64_t misreported(const Fault& fault, std::uint64_t length) noexcept;

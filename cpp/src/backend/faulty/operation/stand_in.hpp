@@ -3,6 +3,7 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/segment.hpp"
+#include "pydoca/status.hpp"
 
 #include "backend/faulty/operation/data.hpp"
 #include "backend/faulty/operation/lane.hpp"
@@ -36,11 +37,14 @@ struct StandIn {
     }
     chain(length);
   }
-  /// Reads a copy of the original's source instead, changed as the rule says. Throws what the device does.
+  /// Reads a copy of the original's source instead, changed as the rule says. Throws io_failed when the source cannot
+  /// be read, and what the device does.
   void copy(const Segment* from, std::uint64_t length, const Fault& fault, backend::Device& device,
             std::size_t ordinal) {
     bytes.resize(length);
-    gather(bytes, from);
+    if (!gather(bytes, from)) {
+      throw Error(Status::io_failed, "corrupt an operation: its source cannot be read");
+    }
     corrupt(bytes, fault);
     region = device.register_memory({.addr = bytes.data(), .len = length, .location = {}}, Access::local_read_write);
     regions.assign(ordinal + 1, nullptr);

@@ -1,7 +1,10 @@
 #include "backend/sim/cache/cache_queue.hpp"
 
 #include "backend/sim/compute/cache_line.hpp"
-#include "backend/sim/copy/copy.hpp"
+#include "backend/sim/copy/segment_copy.hpp"
+
+#include <algorithm>
+#include <array>
 
 namespace pydoca::sim {
 
@@ -9,6 +12,19 @@ namespace {
 
 /// Up to this size an invalidation costs less than telling another core about it.
 constexpr std::uint64_t invalidate_inline_size = 4 * 1024;
+
+/// Reads the bytes instead: the instruction that drops a line would end the process where a mapped file has been cut
+/// short. Nothing else differs, as the caches of this machine are coherent.
+Status read_through(const Region& file, std::uint64_t addr, std::uint64_t size) noexcept {
+  std::array<std::byte, invalidate_inline_size> buffer;
+  const Bytes bytes(buffer.data(), buffer.size());
+  Status status = Status::success;
+  for (std::uint64_t done = 0; done < size && status == Status::success; done += buffer.size()) {
+    status =
+        copy_run(file, addr + done, bytes, bytes.addr(), std::min<std::uint64_t>(buffer.size(), size - done), false);
+  }
+  return status;
+}
 
 }  // namespace
 
@@ -28,13 +44,18 @@ Status CacheQueue::check(const backend::DataOperation& operation) const noexcept
   const Segment* const segment = operation.src;
   const bool taken = segment != nullptr && segment->next == nullptr && operation.length != 0 &&
                      operation.length <= limits_.max_buf_size && readable(*segment, ordinal_) &&
-                     region_of(*segment, ordinal_)->reach() == Region::Reach::local;
+                     region_of(*segment, ordinal_)->is_own();
   return taken ? Status::success : Status::io_failed;
 }
 
 Status CacheQueue::work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
                         bool /*streaming*/) noexcept {
-  drop_from_caches(region_of(*operation.src, ordinal_)->at(operation.src->data + offset), size);
+  const Region& region = *region_of(*operation.src, ordinal_);
+  const std::uint64_t addr = operation.src->data + offset;
+  if (region.reach() == Region::Reach::file) {
+    return read_through(region, addr, size);
+  }
+  drop_from_caches(region.at(addr), size);
   return Status::success;
 }
 

@@ -2,6 +2,7 @@
 
 #include "backend/sim/memory/region.hpp"
 #include "detail/copy_bytes.hpp"
+#include "detail/system/guarded_copy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,7 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Copies between two pieces of foreign memory go through a buffer of this size on the stack.
+/// Copies between two pieces of memory that only system calls access go through a buffer of this size on the stack.
 constexpr std::size_t bounce_size = 16 * 1024;
 
 /// Holds the gates of both ends for the time of one access.
@@ -41,21 +42,30 @@ class Passage {
   bool dst_open_;
 };
 
-Status read_foreign(const Region& src, std::uint64_t from, std::byte* to, std::uint64_t size) noexcept {
-  return src.owner()->read(from, to, size);
+/// Whether only system calls access it: those to the owner's process, or those that a file which is cut short survives.
+bool needs_calls(const Region& region) noexcept {
+  return region.reach() == Region::Reach::foreign || region.reach() == Region::Reach::file;
 }
 
-Status write_foreign(const Region& dst, std::uint64_t to, const std::byte* from, std::uint64_t size) noexcept {
-  return dst.owner()->write(to, from, size);
+Status copy_guarded(std::byte* to, const std::byte* from, std::uint64_t size) noexcept {
+  return detail::copy_guarded(to, from, size) ? Status::success : Status::io_failed;
+}
+
+Status read_by_calls(const Region& src, std::uint64_t from, std::byte* to, std::uint64_t size) noexcept {
+  return src.owner() != nullptr ? src.owner()->read(from, to, size) : copy_guarded(to, src.at(from), size);
+}
+
+Status write_by_calls(const Region& dst, std::uint64_t to, const std::byte* from, std::uint64_t size) noexcept {
+  return dst.owner() != nullptr ? dst.owner()->write(to, from, size) : copy_guarded(dst.at(to), from, size);
 }
 
 Status bounce(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size) noexcept {
   std::array<std::byte, bounce_size> buffer;
   for (std::uint64_t done = 0; done < size;) {
     const std::uint64_t count = std::min<std::uint64_t>(buffer.size(), size - done);
-    Status status = read_foreign(src, from + done, buffer.data(), count);
+    Status status = read_by_calls(src, from + done, buffer.data(), count);
     if (status == Status::success) {
-      status = write_foreign(dst, to + done, buffer.data(), count);
+      status = write_by_calls(dst, to + done, buffer.data(), count);
     }
     if (status != Status::success) {
       return status;
@@ -74,20 +84,20 @@ void copy_local(const Region& src, std::uint64_t from, const Region& dst, std::u
   }
 }
 
-/// A run with an end that another process owns.
-Status copy_remote(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
-                   bool streaming) noexcept {
+/// A run with an end that another process owns, or that is a file.
+Status copy_carefully(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
+                      bool streaming) noexcept {
   const Passage passage(src, dst);
   if (!passage.open()) {
     return Status::io_failed;
   }
-  const bool src_foreign = src.reach() == Region::Reach::foreign;
-  const bool dst_foreign = dst.reach() == Region::Reach::foreign;
-  if (src_foreign && dst_foreign) {
+  const bool reads = needs_calls(src);
+  const bool writes = needs_calls(dst);
+  if (reads && writes) {
     return bounce(src, from, dst, to, size);
   }
-  if (src_foreign || dst_foreign) {
-    return src_foreign ? read_foreign(src, from, dst.at(to), size) : write_foreign(dst, to, src.at(from), size);
+  if (reads || writes) {
+    return reads ? read_by_calls(src, from, dst.at(to), size) : write_by_calls(dst, to, src.at(from), size);
   }
   copy_local(src, from, dst, to, size, streaming);
   return Status::success;
@@ -98,7 +108,7 @@ Status copy_remote(const Region& src, std::uint64_t from, const Region& dst, std
 Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
                 bool streaming) noexcept {
   if (src.reach() != Region::Reach::local || dst.reach() != Region::Reach::local) {
-    return copy_remote(src, from, dst, to, size, streaming);
+    return copy_carefully(src, from, dst, to, size, streaming);
   }
   copy_local(src, from, dst, to, size, streaming);
   return Status::success;

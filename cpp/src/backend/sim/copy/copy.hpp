@@ -42,7 +42,8 @@ inline bool writable(const Segment& segment, std::size_t ordinal) noexcept {
   return region != nullptr && region->writable() && region->contains(segment.tail(), segment.tailroom());
 }
 
-/// One run of bytes that is contiguous at both ends. io_failed when the memory's owner has withdrawn it or is gone.
+/// One run of bytes that is contiguous at both ends. io_failed when the memory's owner has withdrawn it or is gone, or
+/// a mapped file has been cut short.
 Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
                 bool streaming) noexcept;
 

@@ -378,8 +378,8 @@ WordReply Exporter::change_word(const WordChange& change, Service::Id connection
   }
   const std::uint64_t offset = change.addr - reinterpret_cast<std::uint64_t>(entry->range.addr);
   if (change.addr % sizeof reply.before == 0 && offset <= entry->range.len - sizeof reply.before) {
-    reply.before = change_word_here(*reinterpret_cast<std::uint64_t*>(entry->range.addr + offset), change);
-    reply.status = Status::success;
+    auto& word = *reinterpret_cast<std::uint64_t*>(entry->range.addr + offset);
+    reply.status = change_word_here(word, change, reply.before);
   }
   return reply;
 }

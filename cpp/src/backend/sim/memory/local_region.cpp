@@ -3,6 +3,8 @@
 #include "backend/sim/memory/prefault.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "detail/concat.hpp"
+#include "detail/system/guarded_copy.hpp"
+#include "detail/system/mapped_file.hpp"
 
 #include <algorithm>
 #include <unistd.h>
@@ -13,6 +15,11 @@ namespace {
 
 constexpr Access any_writing =
     Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write;
+
+/// pydoca memory is sealed. What copy_guarded() cannot read although it is there is a driver's, and stays as it is.
+bool can_be_cut(const backend::MemoryRange& range) noexcept {
+  return !range.location.has_value() && detail::has_mapped_file(range.addr, range.len) && detail::is_there(range.addr);
+}
 
 }  // namespace
 
@@ -25,7 +32,7 @@ LocalRegion::LocalRegion(const Place& place, const backend::MemoryRange& range, 
   if (!range.location.has_value()) {  // pydoca memory was faulted in when it was made
     prefault(range.addr, range.len, allows(access, any_writing));
   }
-  reach_ = Reach::local;
+  reach_ = can_be_cut(range) ? Reach::file : Reach::local;
   readable_ = true;
   writable_ = allows(access, Access::local_read_write);
   base_ = reinterpret_cast<std::uint64_t>(range.addr);
@@ -93,6 +100,11 @@ std::vector<std::byte> LocalRegion::export_as(BlobType type, Access access,
   blob.nonce = where.nonce;
   exports_.push_back({where, type, access, encode(blob)});
   return {exports_.back().blob.begin(), exports_.back().blob.end()};
+}
+
+std::string_view LocalRegion::lost() const noexcept {
+  const bool cut = reach_ == Reach::file && !detail::is_there(local_ + len_ - 1);
+  return cut ? "the mapped file has become shorter than its map; map it again" : std::string_view();
 }
 
 Status LocalRegion::withdraw() noexcept {

@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pydoca::sim {
@@ -23,6 +24,7 @@ class LocalRegion final : public Region {
   std::vector<std::byte> export_rdma(Access access) override;
   /// The same for any device and type; attachment goes with it.
   std::vector<std::byte> export_as(BlobType type, Access access, std::shared_ptr<Exporter::Attachment> attachment);
+  std::string_view lost() const noexcept override;
   Status withdraw() noexcept override;
   /// The same; an export that an importer is inside keeps its memory until that importer has left.
   void abandon() noexcept;

@@ -17,6 +17,7 @@ class Region : public backend::MemoryRegion {
  public:
   enum class Reach : std::uint8_t {
     local,    ///< this process's memory
+    file,     ///< the same, of a file that can be cut short: detail::copy_guarded() accesses it
     mapped,   ///< the owner's memfd, mapped here
     foreign,  ///< in the process of owner()
   };
@@ -27,6 +28,8 @@ class Region : public backend::MemoryRegion {
   bool contains(std::uint64_t addr, std::uint64_t len) const noexcept {
     return addr >= base_ && len <= len_ && addr - base_ <= len_ - len;
   }
+  /// Whether it is memory that this process has registered.
+  bool is_own() const noexcept { return reach_ == Reach::local || reach_ == Reach::file; }
   /// The bytes at addr in this process; not for foreign memory.
   std::byte* at(std::uint64_t addr) const noexcept { return local_ + (addr - base_); }
   /// The owner of foreign memory; null for other memory.

@@ -1,18 +1,15 @@
 #include "backend/sim/memory/word.hpp"
 
+#include "detail/system/guarded_copy.hpp"
+
 #include <atomic>
 #include <unistd.h>
 
 namespace pydoca::sim {
 
-std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept {
-  if (region.reach() != Region::Reach::foreign) {
-    return reinterpret_cast<std::uint64_t*>(region.at(addr));
-  }
-  return region.owner_pid() == ::getpid() ? reinterpret_cast<std::uint64_t*>(addr) : nullptr;
-}
+namespace {
 
-std::uint64_t change_word_here(std::uint64_t& word, const WordChange& change) noexcept {
+std::uint64_t change(std::uint64_t& word, const WordChange& change) noexcept {
   const std::atomic_ref atomic(word);
   if (change.swaps == 0) {
     return atomic.fetch_add(change.operand, std::memory_order_seq_cst);
@@ -22,17 +19,40 @@ std::uint64_t change_word_here(std::uint64_t& word, const WordChange& change) no
   return before;
 }
 
+}  // namespace
+
+std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept {
+  if (region.reach() != Region::Reach::foreign) {
+    return reinterpret_cast<std::uint64_t*>(region.at(addr));
+  }
+  return region.owner_pid() == ::getpid() ? reinterpret_cast<std::uint64_t*>(addr) : nullptr;
+}
+
+/// No system call changes a word atomically: a file that is cut between the look and the change ends the process.
+Status change_word_here(std::uint64_t& word, const WordChange& change, std::uint64_t& before) noexcept {
+  if (!detail::is_there(reinterpret_cast<const std::byte*>(&word))) {
+    return Status::io_failed;
+  }
+  before = sim::change(word, change);
+  return Status::success;
+}
+
 Status change_word(const Region& region, std::uint64_t& word, const WordChange& change,
                    std::uint64_t& before) noexcept {
   Gate* const gate = region.gate();
   if (gate != nullptr && !gate->enter()) {
     return Status::io_failed;
   }
-  before = change_word_here(word, change);
+  Status status = Status::success;
+  if (region.reach() == Region::Reach::foreign) {
+    status = change_word_here(word, change, before);
+  } else {
+    before = sim::change(word, change);
+  }
   if (gate != nullptr) {
     gate->leave();
   }
-  return Status::success;
+  return status;
 }
 
 }  // namespace pydoca::sim

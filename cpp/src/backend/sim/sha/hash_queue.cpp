@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t hash_inline_size = 8 * 1024;
 /// What is hashed between two looks whether to go on.
 constexpr std::uint64_t chunk_size = 256 * 1024;
-/// What another process owns is copied first, so many bytes at a time: it may be withdrawn while it is hashed.
+/// What another process owns, or can cut short, is copied first, so many bytes at a time: it may go while it is hashed.
 constexpr std::size_t hash_bounce_size = 16 * 1024;
 
 /// This thread's own: the data path allocates nothing. Null where there is no memory for it.
@@ -51,7 +51,7 @@ Status find_digest(const backend::HashOperation& operation, Digest*& digest) noe
   return !operation.is_first || digest->begin(operation.algorithm) ? Status::success : Status::driver;
 }
 
-Status hash_imported(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
+Status hash_copied(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
   std::array<std::byte, hash_bounce_size> buffer;
   const Bytes bytes(buffer.data(), buffer.size());
   for (std::uint64_t done = 0; done < size;) {
@@ -71,7 +71,7 @@ Status hash_imported(Digest& digest, const Region& region, std::uint64_t addr, s
 /// size: at most chunk_size.
 Status hash_chunk(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
   if (region.reach() != Region::Reach::local) {
-    return hash_imported(digest, region, addr, size);
+    return hash_copied(digest, region, addr, size);
   }
   return digest.update(region.at(addr), size) ? Status::success : Status::driver;
 }

@@ -56,7 +56,7 @@ TimedQueue::TimedQueue(std::shared_ptr<FunctionModel> model, TimedOperation oper
 Crossing TimedQueue::crossing_of(const backend::DataOperation& operation) const noexcept {
   const auto is_of_host = [this](const Segment* segment) {
     const Region* const region = segment != nullptr ? region_of(*segment, place_.ordinal()) : nullptr;
-    return region != nullptr && (region->reach() != Region::Reach::local || place_.properties().side == Side::host);
+    return region != nullptr && (!region->is_own() || place_.properties().side == Side::host);
   };
   return {.to_card = is_of_host(operation.src) ? operation.length : 0,
           .to_host = is_of_host(operation.dst) ? operation.length : 0};
