@@ -22,4 +22,5 @@ def test_its_rdma_passes_the_qualification(rdma_names, patience, tmp_path):
     state = json.loads(path.read_text())
     assert (state["run"]["verdict"], state["run"]["device"]["backend"]) == ("PASS", "verbs")
     cases = {case["id"]: case["verdict"] for case in state["cases"]}
-    assert cases == dict.fromkeys(("RDMA-1", "RDMA-2", "RDMA-3", "RDMA-5", "RDMA-6"), "PASS")
+    assert set(cases.values()) == {"PASS"}, cases
+    assert cases.keys() >= {"RDMA-1", "RDMA-2", "RDMA-3", "RDMA-5", "RDMA-6", "RDMA-7", "RDMA-8"}
