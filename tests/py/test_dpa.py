@@ -11,7 +11,7 @@ import threading
 import pytest
 
 import pydoca
-from pydoca import sim
+from pydoca import faults, sim
 
 PATIENCE = 30  # seconds, against hangs
 
@@ -26,6 +26,18 @@ def dev():
 def dpa(dev):
     with pydoca.Dpa(dev) as dpa:
         yield dpa
+
+
+def test_a_device_with_planned_faults_has_it_too():
+    ran = []
+    with (
+        faults.inject(faults.FaultRule("fail", opcode="memcpy")),
+        pydoca.open_device("p0") as device,
+        pydoca.Dpa(device) as dpa,
+    ):
+        dpa.register("note", lambda thread: ran.append(thread.rank))
+        dpa.launch("note").wait(PATIENCE)
+    assert ran == [0]
 
 
 def started(dev, **locations):

@@ -163,6 +163,15 @@ def test_a_backend_includes_the_interface_detail_and_its_own_folder():
     fail_if_any("a backend includes pydoca/backend/, headers before it in ORDER, detail/ and its own folder", faults)
 
 
+def test_a_device_with_planned_faults_passes_every_call_on():
+    """The base class has an answer for each call, so that the compiler misses none."""
+    interface = (PUBLIC / "backend/device.hpp").read_text()
+    calls = re.findall(r"virtual [\w:<>,&* ]*?(\w+)\(", interface[: interface.index("class Recordings")])
+    passed_on = (BACKENDS / "faulty/device.hpp").read_text()
+    assert [name for name in calls if f" {name}(" not in passed_on] == []
+    assert len(calls) > 15
+
+
 def test_vendor_headers_stand_in_their_backend_only():
     faults = []
     for path in cxx_files(ROOT / "cpp"):

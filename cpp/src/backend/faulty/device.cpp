@@ -29,6 +29,16 @@ std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
   return inner_->representors(filter);
 }
 
+std::vector<RepresentorProperties> Device::find_representors(std::string_view word) {
+  require_present("find a representor");
+  return inner_->find_representors(word);
+}
+
+std::unique_ptr<backend::Processor> Device::create_processor() {
+  require_present("run kernels");
+  return inner_->create_processor();
+}
+
 void Device::accelerate_resource_reclaim() {
   require_present("accelerate resource reclaim");
   inner_->accelerate_resource_reclaim();

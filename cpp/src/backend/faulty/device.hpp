@@ -33,6 +33,7 @@ class Device final : public backend::Device {
   void watch_removal(backend::Notifier& notifier) override;
   void unwatch_removal(backend::Notifier& notifier) noexcept override;
   std::vector<RepresentorProperties> representors(RepFilter filter) override;
+  std::vector<RepresentorProperties> find_representors(std::string_view word) override;
   void accelerate_resource_reclaim() override;
   Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
@@ -55,6 +56,7 @@ class Device final : public backend::Device {
                                             const backend::ChannelOptions& options) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
                                                         backend::Notifier& notifier) override;
+  std::unique_ptr<backend::Processor> create_processor() override;
   std::unique_ptr<backend::Dialer> dial(std::string_view service, const backend::ChannelOptions& options) override;
 
  private:
