@@ -223,11 +223,13 @@ def test_closing_is_idempotent_and_ends_use():
 
 def test_a_device_in_use_does_not_close():
     device = pydoca.open_device("p0")
-    mmap = device.mmap(bytearray(8))
-    with pytest.raises(pydoca.InUseError, match="close p0: 1 memory map"):
+    maps = [device.mmap(bytearray(8)) for _ in range(2)]
+    event = pydoca.SyncEvent(device)
+    with pytest.raises(pydoca.InUseError, match="close p0: in use by 2 memory maps and 1 sync event; close them first"):
         device.close()
     assert device.is_open
-    mmap.close()
+    for each in (*maps, event):
+        each.close()
     device.close()
 
 

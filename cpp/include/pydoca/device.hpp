@@ -5,6 +5,7 @@
 #include "pydoca/trace.hpp"
 #include "pydoca/types.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -82,6 +83,9 @@ std::vector<UnavailableBackend> unavailable_backends();
 
 class DeviceUse;
 
+/// What keeps a device from being closed.
+enum class DeviceUser : std::uint8_t { memory_map, context, sync_event, representor, clock, dpa, protection_domain };
+
 /// A local function, opened (DOCA Core Programming Guide, devices: struct doca_dev). open() of a function that is open
 /// gives the same object and counts; close() takes one opening back. The object outlives its closing for as long as
 /// someone holds it.
@@ -125,8 +129,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::uint32_t trace_name() const noexcept {
     return trace_label_.index([this] { return add_trace_name(); });
   }
-  /// Memory maps, contexts, sync events and representors on this device, and devices on its protection domain.
-  std::size_t num_users() const noexcept { return users_.load(std::memory_order_relaxed); }
+  /// Memory maps, contexts, sync events and whatever else of DeviceUser is on this device.
+  std::size_t num_users() const noexcept;
 
   /// Keeps costly resources for a quick restart of what uses them (doca_dev_accelerate_resource_reclaim). Throws
   /// bad_state when closed, not_supported without the capability accelerate_resource_reclaim, driver when the device
@@ -155,13 +159,15 @@ class Device : public std::enable_shared_from_this<Device> {
   static std::shared_ptr<Device> owner_of(const void* protection_domain);
   Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept;
   std::uint32_t add_trace_name() const noexcept;
+  /// Such as "2 memory maps and 1 context".
+  std::string describe_users() const;
 
   DeviceInfo info_;
   std::unique_ptr<backend::Device> backend_;
   std::size_t ordinal_;
   std::uint64_t fault_plan_;  ///< the one whose faults it has; 0: none
   std::atomic<std::size_t> open_count_{1};
-  std::atomic<std::size_t> users_{0};
+  std::array<std::atomic<std::size_t>, 7> users_{};  ///< by DeviceUser
   TraceLabel trace_label_;
   std::unique_ptr<DeviceUse> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
 };
@@ -171,7 +177,7 @@ class Device : public std::enable_shared_from_this<Device> {
 class DeviceUse {
  public:
   /// Throws invalid_value for null, bad_state when the device is closed.
-  explicit DeviceUse(std::shared_ptr<Device> device);
+  DeviceUse(std::shared_ptr<Device> device, DeviceUser user);
   ~DeviceUse();
   DeviceUse(DeviceUse&& other) noexcept = default;
   DeviceUse& operator=(DeviceUse&&) = delete;
@@ -185,6 +191,7 @@ class DeviceUse {
 
  private:
   std::shared_ptr<Device> device_;
+  DeviceUser user_;
   bool released_ = false;
 };
 

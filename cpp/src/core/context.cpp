@@ -31,7 +31,7 @@ constexpr std::string_view advice_to_become_idle(ContextState state) noexcept {
 }  // namespace
 
 Context::Context(std::shared_ptr<Device> device, std::size_t num_task_kinds)
-    : device_(std::move(device)),
+    : device_(std::move(device), DeviceUser::context),
       pools_(std::make_unique<detail::TaskPool[]>(num_task_kinds)),
       num_pools_(num_task_kinds) {
   for (std::size_t kind = 0; kind < num_pools_; ++kind) {

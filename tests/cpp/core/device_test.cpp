@@ -299,20 +299,20 @@ TEST_F(Devices, AreLimitedInNumber) {
 TEST_F(Devices, InUseDoNotClose) {
   const auto device = Device::open(find_device("p0"));
   {
-    const DeviceUse use(device);
-    const DeviceUse other(device);
+    const DeviceUse use(device, DeviceUser::context);
+    const DeviceUse other(device, DeviceUser::context);
     EXPECT_EQ(device->num_users(), 2U);
     EXPECT_EQ(thrown_by([&] { device->close(); }), Status::in_use);
     EXPECT_TRUE(device->is_open());
   }
   device->close();
-  EXPECT_EQ(thrown_by([&] { DeviceUse use(device); }), Status::bad_state);
-  EXPECT_EQ(thrown_by([] { DeviceUse use(nullptr); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { DeviceUse use(device, DeviceUser::context); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([] { DeviceUse use(nullptr, DeviceUser::context); }), Status::invalid_value);
 }
 
 TEST_F(Devices, AMovedUseCountsOnce) {
   const auto device = Device::open(find_device("p0"));
-  DeviceUse use(device);
+  DeviceUse use(device, DeviceUser::context);
   const DeviceUse moved(std::move(use));
   EXPECT_EQ(device->num_users(), 1U);
   EXPECT_EQ(&*moved, device.get());
@@ -321,7 +321,7 @@ TEST_F(Devices, AMovedUseCountsOnce) {
 TEST_F(Devices, AnOpeningBesideAUserCanBeTakenBack) {
   const auto one = Device::open(find_device("p0"));
   const auto two = Device::open(find_device("p0"));
-  const DeviceUse use(one);
+  const DeviceUse use(one, DeviceUser::context);
   two->close();
   EXPECT_EQ(thrown_by([&] { one->close(); }), Status::in_use);
 }
@@ -331,7 +331,7 @@ TEST_F(Devices, OpenAndCloseInSeveralThreads) {
   const auto work = [] {
     for (int i = 0; i < rounds; ++i) {
       const auto device = Device::open(find_device("pf1"));
-      const DeviceUse use(device);
+      const DeviceUse use(device, DeviceUser::context);
       EXPECT_EQ(device->info().name(), "pf1");
     }
   };

@@ -104,7 +104,7 @@ class Server {
 }  // namespace
 
 ExportedMemory::ExportedMemory(Source source, std::size_t size, Access access, const char* device)
-    : device_(open(device)) {
+    : device_(open(device), DeviceUser::memory_map) {
   if (source == Source::pydoca) {
     memory_ = Memory::allocate(size);
     bytes_ = {memory_->data(), size};
@@ -120,7 +120,7 @@ ExportedMemory::ExportedMemory(Source source, std::size_t size, Access access, c
   blob_ = region_->export_pci(access);
 }
 
-ImportedMemory::ImportedMemory(std::span<const std::byte> blob, const char* device) : device_(open(device)) {
+ImportedMemory::ImportedMemory(std::span<const std::byte> blob, const char* device) : device_(open(device), DeviceUser::memory_map) {
   backend::ImportedRegion imported = device_->backend().import_memory(blob, nullptr);
   region_.reset(dynamic_cast<sim::Region*>(imported.region.release()));
   base_ = imported.addr;

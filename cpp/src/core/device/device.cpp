@@ -9,14 +9,21 @@
 #include "detail/thread/per_process.hpp"
 #include "detail/trace/recorder.hpp"
 
+#include <array>
 #include <bitset>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace pydoca {
 
 namespace {
+
+/// By DeviceUser.
+constexpr std::array<std::string_view, 7> user_names{
+    "memory map", "context", "sync event", "representor", "clock", "DPA", "adopted protection domain"};
 
 /// What is open in this process; a forked child begins anew, with what it inherited left alone. Never destroyed:
 /// devices may outlive static destructors.
@@ -172,7 +179,7 @@ std::shared_ptr<Device> Device::owner_of(const void* protection_domain) {
 
 std::shared_ptr<Device> Device::adopt(void* protection_domain) {
   const std::shared_ptr<Device> owner = owner_of(protection_domain);
-  auto domain_owner = owner != nullptr ? std::make_unique<DeviceUse>(owner) : nullptr;
+  auto domain_owner = owner != nullptr ? std::make_unique<DeviceUse>(owner, DeviceUser::protection_domain) : nullptr;
   OpenDevices& open_devices = OpenDevices::instance();
   std::unique_ptr<Device> fresh;  // outlives the lock, which its destructor takes
   const std::lock_guard lock(open_devices.mutex);
@@ -221,9 +228,7 @@ bool Device::give_back() {
   if (open_count_ == 1 && num_users() != 0) {
     throw Error(
         Status::in_use,
-        detail::concat("close ", info_.name(), ": ", num_users(),
-                       " memory map(s), context(s), sync event(s), representor(s) or device(s) on its protection "
-                       "domain use it; close them first"));
+        detail::concat("close ", info_.name(), ": in use by ", describe_users(), "; close them first"));
   }
   if (--open_count_ != 0) {
     return false;
@@ -232,6 +237,28 @@ bool Device::give_back() {
   backend_.reset();
   domain_owner = std::move(domain_owner_);
   return true;
+}
+
+std::size_t Device::num_users() const noexcept {
+  std::size_t sum = 0;
+  for (const std::atomic<std::size_t>& count : users_) {
+    sum += count.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+std::string Device::describe_users() const {
+  std::vector<std::string> parts;
+  for (std::size_t user = 0; user < users_.size(); ++user) {
+    if (const std::size_t count = users_.at(user); count != 0) {
+      parts.push_back(detail::concat(count, " ", user_names.at(user), count == 1 ? "" : "s"));
+    }
+  }
+  std::string text = parts.empty() ? "" : parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    text += (i + 1 < parts.size() ? ", " : " and ") + parts[i];
+  }
+  return text;
 }
 
 void Device::accelerate_resource_reclaim() const {
@@ -259,7 +286,7 @@ std::vector<RepresentorProperties> Device::representors(RepFilter filter) const 
   return backend_->representors(filter);
 }
 
-DeviceUse::DeviceUse(std::shared_ptr<Device> device) : device_(std::move(device)) {
+DeviceUse::DeviceUse(std::shared_ptr<Device> device, DeviceUser user) : device_(std::move(device)), user_(user) {
   if (device_ == nullptr) {
     throw Error(Status::invalid_value, "a device is needed, and none was given");
   }
@@ -267,7 +294,7 @@ DeviceUse::DeviceUse(std::shared_ptr<Device> device) : device_(std::move(device)
   if (!device_->is_open()) {
     throw Error(Status::bad_state, detail::concat("device ", device_->info().name(), " is closed; open it again"));
   }
-  device_->users_.fetch_add(1, std::memory_order_relaxed);
+  device_->users_.at(static_cast<std::size_t>(user)).fetch_add(1, std::memory_order_relaxed);
 }
 
 DeviceUse::~DeviceUse() { release(); }
@@ -275,7 +302,7 @@ DeviceUse::~DeviceUse() { release(); }
 void DeviceUse::release() noexcept {
   if (device_ != nullptr && !std::exchange(released_, true)) {
     // release, so that a thread that sees the count fall also sees what the user did to the device
-    device_->users_.fetch_sub(1, std::memory_order_release);
+    device_->users_.at(static_cast<std::size_t>(user_)).fetch_sub(1, std::memory_order_release);
   }
 }
 

@@ -57,7 +57,7 @@ std::shared_ptr<Representor> Device::open_representor(const RepresentorPropertie
 }
 
 Representor::Representor(std::shared_ptr<Device> device, RepresentorProperties properties)
-    : device_(std::move(device)), properties_(std::move(properties)) {}
+    : device_(std::in_place, std::move(device), DeviceUser::representor), properties_(std::move(properties)) {}
 
 void Representor::close() {
   if (!is_open()) {

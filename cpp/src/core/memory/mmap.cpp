@@ -42,7 +42,7 @@ std::shared_ptr<Mmap> Mmap::create() {
 
 std::shared_ptr<backend::ImportAnswer> Mmap::ask_for_export(const std::shared_ptr<Device>& device,
                                                             std::span<const std::byte> blob) {
-  return DeviceUse(device)->backend().ask_for_memory(blob);
+  return DeviceUse(device, DeviceUser::memory_map)->backend().ask_for_memory(blob);
 }
 
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
@@ -53,7 +53,7 @@ std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, s
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                const std::shared_ptr<backend::ImportAnswer>& answer,
                                                std::uint64_t user_data) {
-  DeviceUse use(std::move(device));
+  DeviceUse use(std::move(device), DeviceUser::memory_map);
   backend::ImportedRegion imported = use->backend().import_memory(blob, answer);
   auto mmap = create();
   mmap->devices_.push_back(std::move(use));
@@ -136,7 +136,7 @@ void Mmap::require_no_bufs(std::string_view what) const {
 
 void Mmap::add_device(std::shared_ptr<Device> device) {
   require_configurable("add device", Status::not_permitted);
-  DeviceUse use(std::move(device));
+  DeviceUse use(std::move(device), DeviceUser::memory_map);
   if (std::ranges::any_of(devices_, [&](const DeviceUse& other) { return &*other == &*use; })) {
     refuse(Status::already_exist, detail::concat("add device ", use->info().name()), "the map has it");
   }

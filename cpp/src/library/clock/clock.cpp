@@ -67,7 +67,7 @@ std::shared_ptr<Clock> Clock::create(std::shared_ptr<Device> device) {
   return clock;
 }
 
-Clock::Clock(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+Clock::Clock(std::shared_ptr<Device> device) : device_(std::move(device), DeviceUser::clock) {}
 
 bool Clock::is_supported(const DeviceInfo& info, ClockType type) noexcept {
   const ClockCapabilities clocks = info.capabilities().clock.value_or(ClockCapabilities{});

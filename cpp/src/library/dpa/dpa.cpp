@@ -70,7 +70,7 @@ Dpa::Dpa(std::shared_ptr<Device> device, std::shared_ptr<library::DpaState> stat
     : device_(std::move(device)), state_(std::move(state)) {}
 
 std::shared_ptr<Dpa> Dpa::create(std::shared_ptr<Device> device) {
-  DeviceUse use(device);
+  const DeviceUse use(device, DeviceUser::dpa);
   if (!is_supported(device->info())) {
     const std::string& why = device->info().capabilities().refusals.dpa;
     throw Error(Status::not_supported, detail::concat("create a DPA on ", device->info().name(), ": ",

@@ -21,7 +21,7 @@ struct DpaState {
   enum class Phase : std::uint8_t { configuring, running, stopping, stopped, closed };
 
   DpaState(std::shared_ptr<Device> of, std::unique_ptr<backend::Processor> made)
-      : device(std::move(of)), use(device), processor(std::move(made)) {}
+      : device(std::move(of)), use(device, DeviceUser::dpa), processor(std::move(made)) {}
 
   /// Why kernels and waits end: io_failed, shutdown, driver, bad_state in a forked child; or success.
   Status interruption() const noexcept {

@@ -73,7 +73,7 @@ std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device>
 
 std::shared_ptr<backend::ImportAnswer> SyncEvent::ask_for_export(const std::shared_ptr<Device>& device,
                                                                  std::span<const std::byte> blob) {
-  const DeviceUse use(device);
+  const DeviceUse use(device, DeviceUser::sync_event);
   require_import(*device);
   return device->backend().ask_for_counter(blob, backend::CounterScope::remote_pci);
 }
@@ -82,7 +82,7 @@ std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device>
                                                          std::span<const std::byte> blob,
                                                          const std::shared_ptr<backend::ImportAnswer>& answer) {
   auto event = std::make_shared<library::SyncEvent>();
-  event->use_ = std::make_unique<DeviceUse>(device);
+  event->use_ = std::make_unique<DeviceUse>(device, DeviceUser::sync_event);
   event->device_ = std::move(device);
   require_import(*event->device_);
   event->counter_ = event->device_->backend().import_counter(blob, backend::CounterScope::remote_pci, answer);
@@ -164,7 +164,7 @@ void library::SyncEvent::require_configurable(std::string_view what, Status refu
 }
 
 void library::SyncEvent::add_device(std::string_view what, std::shared_ptr<Device> device) {
-  auto use = std::make_unique<DeviceUse>(device);
+  auto use = std::make_unique<DeviceUse>(device, DeviceUser::sync_event);
   if (device_ != nullptr && device_ != device) {
     refuse(Status::invalid_value, what, "the event is on ", device_->info().name(),
            " already; locations on this CPU and its DPA "
@@ -393,7 +393,7 @@ std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(std::
 
 std::shared_ptr<backend::ImportAnswer> SyncEventRemoteNet::ask_for_export(const std::shared_ptr<Device>& device,
                                                                           std::span<const std::byte> blob) {
-  const DeviceUse use(device);
+  const DeviceUse use(device, DeviceUser::sync_event);
   require_import_from_net(*device);
   return device->backend().ask_for_counter(blob, backend::CounterScope::remote_net);
 }
@@ -402,7 +402,7 @@ std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(
     std::shared_ptr<Device> device, std::span<const std::byte> blob,
     const std::shared_ptr<backend::ImportAnswer>& answer) {
   auto handle = std::make_shared<library::SyncEventRemoteNet>();
-  handle->use_ = std::make_unique<DeviceUse>(device);
+  handle->use_ = std::make_unique<DeviceUse>(device, DeviceUser::sync_event);
   require_import_from_net(*device);
   handle->counter_ = device->backend().import_counter(blob, backend::CounterScope::remote_net, answer);
   handle->device_ = std::move(device);
