@@ -6,10 +6,12 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace pydoca::detail {
 
@@ -113,15 +115,39 @@ bool read_lines(std::FILE* maps, Span span) noexcept {
   return false;
 }
 
+/// Where malloc's main heap begins, as field 47 of a file of /proc says; the greatest address where it does not.
+std::uint64_t find_heap() noexcept {
+  constexpr int fields_before = 44;  // of those behind the program's name, which may have blanks
+  std::array<char, 2048> text{};
+  const File stat(std::fopen("/proc/self/stat", "re"));
+  const std::size_t size = stat != nullptr ? std::fread(text.data(), 1, text.size(), stat.get()) : 0;
+  std::string_view rest(text.data(), size);
+  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
+  for (int field = 0; field <= fields_before; ++field) {
+    skip_field(rest);
+  }
+  const std::uint64_t begin = take_number(rest, 10);
+  return begin != 0 ? begin : std::numeric_limits<std::uint64_t>::max();
+}
+
+/// Most small objects are there, and the question costs a multiple of what else their registration does.
+bool is_in_heap(Span span) noexcept {
+  static const std::uint64_t begin = find_heap();
+  return span.begin >= begin && span.end <= reinterpret_cast<std::uint64_t>(::sbrk(0));
+}
+
 }  // namespace
 
 bool has_mapped_file(const std::byte* addr, std::size_t len, const char* maps) noexcept {
+  const auto begin = reinterpret_cast<std::uint64_t>(addr);
+  const Span span{begin, begin + len};
+  if (is_in_heap(span)) {
+    return false;
+  }
   const File file(std::fopen(maps, "re"));
   if (file == nullptr) {
     return false;
   }
-  const auto begin = reinterpret_cast<std::uint64_t>(addr);
-  const Span span{begin, begin + len};
   const std::optional<bool> answer = ask(::fileno(file.get()), span);
   return answer.has_value() ? *answer : read_lines(file.get(), span);
 }
