@@ -2,7 +2,8 @@
 
 A topology is a mapping, or a TOML file, of this form; a key that is left out has the default that is shown::
 
-    profile = "bluefield3"            # of functions and cards that name none: see profiles()
+    profile = "bluefield3"            # of functions and cards that name none: see profiles(); alone, the default
+                                      # machine has it
 
     [[card]]                          # as many cards as you like: functions of a host and a DPU
     count = 1
@@ -53,6 +54,7 @@ The environment's PYDOCA_TIMING names a file with that table alone.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -209,9 +211,12 @@ def profiles() -> list[str]:
 def set_fabric(name: str) -> None:
     """Chooses the fabric for devices opened later: processes in one fabric see one another.
 
+    Processes that this one starts join it, too, as it becomes the environment's PYDOCA_FABRIC.
+
     Raises InvalidValueError unless name is 1 to 64 characters of letters, digits, ``.``, ``_`` and ``-``.
     """
     _core.sim_set_fabric(name)
+    os.environ["PYDOCA_FABRIC"] = name
 
 
 def fabric() -> str:
@@ -309,7 +314,7 @@ def _load_environment() -> None:
 def _load_named(name: str, file: str, load: Callable[[Mapping[str, Any]], None]) -> None:
     try:
         _load_file(file, load)
-    except OSError as error:
+    except (OSError, InvalidValueError) as error:
         raise InvalidValueError(f"the environment's {name}: {error}") from error
 
 
@@ -325,6 +330,8 @@ def _load_machine(table: Mapping[str, Any]) -> None:
     global _loaded
     _core.require_known("topology: key", list(table), ["profile", "card", "function", "timing"])
     profile = table.get("profile", "bluefield3")
+    if "profile" in table and not {"card", "function"} & set(table):  # the default machine, of this profile
+        table = {**table, "function": default_topology(str(profile))["function"]}
     functions = [_complete(function, profile, index) for index, function in enumerate(_tables(table, "function"))]
     cards = [{"profile": profile, **card} for card in _tables(table, "card")]
     models = None
@@ -376,24 +383,26 @@ def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str
     return function
 
 
+# Imported by their first use: most programs start no process and have no virtual time, which needs asyncio.
+_PLACES = {
+    "Config": "pydoca._time.timing",
+    "Process": "pydoca._spawn.process",
+    "ProcessError": "pydoca._spawn.process",
+    "Exploration": "pydoca._time.explore",
+    "Run": "pydoca._time.explore",
+    "explore": "pydoca._time.explore",
+    "VirtualTime": "pydoca._time.virtual_time",
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name == "Config":
-        from pydoca._time.timing import Config
-
-        return Config
-    if name in ("Process", "ProcessError"):  # imported by their first use: most programs start no process
-        from pydoca._spawn import process
-
-        return getattr(process, name)
-    if name in ("Exploration", "Run", "explore"):  # need asyncio, as virtual time does
-        from pydoca._time import explore
-
-        return getattr(explore, name)
-    if name == "VirtualTime":
-        from pydoca._time.virtual_time import VirtualTime
-
-        return VirtualTime
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(place)
+    # All of that module: one's annotations name another.
+    globals().update({each: getattr(module, each) for each, its_place in _PLACES.items() if its_place == place})
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -123,6 +123,7 @@ def test_a_message_that_is_not_utf8_still_arrives():
 def test_errors_have_type_hints():
     for error in pydoca.DocaError, pydoca.AgainError:
         assert set(typing.get_type_hints(error)) >= {"status", "task"}
+    assert set(typing.get_type_hints(pydoca.sim.ProcessError)) == {"process", "returncode", "traceback"}
 
 
 def test_a_time_limit_is_a_number():

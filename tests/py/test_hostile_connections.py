@@ -39,12 +39,11 @@ print(count, flush=True)
 
 
 @pytest.fixture(autouse=True)
-def own_fabric(monkeypatch):
+def own_fabric():
     """Tests beside this one use the same ports."""
     gc.collect()  # a device that another test has left is of another fabric
     before, fabric = pydoca.sim.fabric(), f"test-{secrets.token_hex(8)}"
     pydoca.sim.set_fabric(fabric)
-    monkeypatch.setenv("PYDOCA_FABRIC", fabric)
     yield
     pydoca.sim.set_fabric(before)
 

@@ -1,5 +1,7 @@
 """Topologies from files and mappings, fabrics, profiles, and the environment's part in them."""
 
+import concurrent.futures
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -198,6 +200,13 @@ def test_the_fabric_has_a_name():
         with pytest.raises(pydoca.InvalidValueError, match="fabric"):
             sim.set_fabric(name)
     assert sim.fabric() == "a.b-c_9"
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_processes_that_are_started_join_the_fabric(method):
+    sim.set_fabric("of-the-parent")
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
+        assert pool.submit(sim.fabric).result(60) == "of-the-parent"
 
 
 def test_the_fabric_has_a_directory(monkeypatch, tmp_path):

@@ -18,6 +18,9 @@ class Backend final : public backend::Backend {
     }
     return functions;
   }
+  std::string unavailable() const override {
+    return present_functions().empty() ? "its topology has no function that is present; load another one" : "";
+  }
   std::vector<backend::SharedProperties> list() override { return present_functions(); }
   std::vector<backend::SharedProperties> find(std::string_view word) override { return present_functions(word); }
   std::unique_ptr<backend::Device> open(const DeviceProperties& properties, std::size_t ordinal) override {

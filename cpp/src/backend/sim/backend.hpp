@@ -4,7 +4,7 @@
 
 namespace pydoca::sim {
 
-/// The simulated BlueField: always available, its functions are the topology's.
+/// The simulated BlueField: its functions are the topology's; unavailable where that has none.
 backend::Backend& create();
 
 }  // namespace pydoca::sim
