@@ -5,6 +5,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import typing
 
 import pytest
 
@@ -87,3 +88,8 @@ def test_a_function_without_a_stub_keeps_its_plain_signature():
     from pydoca._signatures import typed_signature
 
     assert typed_signature("Buf.unheard_of", "(self, /, size=1)") is None
+
+
+def test_functions_of_the_engine_have_no_type_hints_as_builtin_ones():
+    for function in (pydoca.open_device, pydoca.Device.mmap, pydoca.BufInventory.get_by_addr, len):
+        assert typing.get_type_hints(function) == {}

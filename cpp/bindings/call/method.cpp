@@ -169,8 +169,12 @@ PyObject* typed_signature(PyObject* self, void* /*closure*/) {
   return nullptr;
 }
 
+/// None, as of a builtin function: typing.get_type_hints() raises for what has no such attribute.
+PyObject* annotations(PyObject* /*self*/, void* /*closure*/) { return PyDict_New(); }
+
 PyTypeObject make_type() {
   static std::array properties{
+      PyGetSetDef{"__annotations__", &annotations, nullptr, nullptr, nullptr},
       PyGetSetDef{"__signature__", &typed_signature, nullptr, nullptr, nullptr},
       PyGetSetDef{},
   };
