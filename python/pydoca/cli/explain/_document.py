@@ -20,12 +20,26 @@ def document_of(answer: Answer, table: Table) -> dict[str, Any]:
         case PythonName():
             return _python_name(answer, table)
         case OldName():
-            return {**_entry(answer.entry, table), "asked": answer.name, "asked_is": "old name"}
+            return {**_entry(answer.entry, table), "asked": answer.name, "asked_is": "old name", **_value_now(answer)}
         case EnumValue():
             value = {"number": answer.entry.values[answer.name], "member": member_of(answer.entry, answer.name)}
             return {**_entry(answer.entry, table), "asked": answer.name, "asked_is": "value", **value}
         case Entry():
             return _entry(answer, table)
+
+
+def _value_now(answer: OldName) -> dict[str, Any]:
+    """Of an old name of a value: the value that has its last words; DPU is PCI today."""
+    words = answer.name.replace("_DPU_", "_PCI_")
+    found = [
+        value
+        for value in answer.entry.values
+        if words.startswith("DOCA_") and words.endswith(value.removeprefix(answer.entry.prefix))
+    ]
+    if len(found) != 1:
+        return {}
+    number, member = answer.entry.values[found[0]], member_of(answer.entry, found[0])
+    return {"value": found[0], "number": number, "member": member}
 
 
 def _entry(entry: Entry, table: Table) -> dict[str, Any]:

@@ -53,7 +53,10 @@ def _name(document: Mapping[str, Any]) -> _Lines:
 
 
 def _asked(document: Mapping[str, Any], asked: str) -> _Lines:
-    if document["asked_is"] == "old name":
+    if document["asked_is"] == "old name" and "value" in document:
+        member = f", in Python {document['member']}" if document["member"] else ""
+        yield f"{asked} is an old name of {document['value']} = {document['number']}{member}: a value of", ""
+    elif document["asked_is"] == "old name":
         yield f"{asked} is an old name of", ""
     else:
         member = f", in Python {document['member']}" if document["member"] else ""
