@@ -280,6 +280,32 @@ def test_a_closed_standard_output_is_not_an_error(commands):
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("words", [["devices"], ["--help"], ["--man"], ["explain", "doca_dma_create"]])
+def test_output_that_cannot_be_written_is_one_line(commands, words):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            commands.line(*words), stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, env=commands.env
+        )
+    assert (run.returncode, run.stderr) == (1, "pydoca: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_names_that_the_encoding_lacks_are_escaped(commands, tmp_path, encoding):
+    env = {**commands.env, "PYTHONIOENCODING": encoding, "LC_ALL": "C"}
+    name = "дата"
+    (tmp_path / name).write_bytes(b"abc")
+    for words, code in ((["sha", "--profile", "bluefield2", name], 0), (["sha", "--profile", "bluefield2", "нет"], 1)):
+        run = subprocess.run(commands.line(*words), capture_output=True, text=True, timeout=30, env=env, cwd=tmp_path)
+        assert run.returncode == code
+        assert "\\u0434" in run.stdout or "\\u043d" in run.stderr
+
+
+def test_a_closed_standard_input_is_told(commands):
+    line = ["sh", "-c", '"$@" <&-', "sh", *commands.line("sha", "--profile", "bluefield2")]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=commands.env)
+    assert (run.returncode, run.stderr) == (1, "pydoca: standard input is closed; give files\n")
+
+
 def test_the_script_is_installed(commands):
     run = subprocess.run([commands.script(), "--version"], capture_output=True, text=True, timeout=30, env=commands.env)
     assert run.stdout == f"pydoca {pydoca.__version__}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -18,20 +19,23 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0, 1 after an error, 130 after Ctrl-C; 2 for a wrong command line."""
     _replace_closed_streams()
-    arguments = parse(sys.argv[1:] if argv is None else argv)
+    _accept_all_characters()
+    shows_where = bool(os.environ.get("PYDOCA_DEBUG"))
     try:
+        arguments = parse(sys.argv[1:] if argv is None else argv)
+        shows_where = shows_where or arguments.debug
         _show_logs(arguments)
         code = arguments.run(arguments)
         sys.stdout.flush()
         return int(code)
     except (Exception, KeyboardInterrupt) as error:
         _log.drain()  # what led to the error stands before it
-        if arguments.debug or os.environ.get("PYDOCA_DEBUG"):
+        if shows_where:
             raise
-        if type(error) is BrokenPipeError and error.filename is None:
-            _forget_output()
-        else:
+        if not _is_of_output(error):
             print(f"pydoca: {describe(error)}", file=sys.stderr)
+        elif not isinstance(error, BrokenPipeError):
+            print(f"pydoca: standard output: {describe(error)}", file=sys.stderr)
         return exit_code(error)
 
 
@@ -44,12 +48,39 @@ def _show_logs(arguments: argparse.Namespace) -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Output to a stream that the shell has closed, as by 2>&-, is lost; print() would write errors to output."""
+    """Output to a stream that the shell has closed, as by 2>&-, is lost; print() would write errors to output.
+
+    No file that is opened later gets the number of a standard stream.
+    """
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
-def _forget_output() -> None:
-    """The reader of standard output is gone: the interpreter must not report that when it flushes at exit."""
+def _accept_all_characters() -> None:
+    """A name of a file may have characters that the terminal's encoding does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _is_of_output(error: BaseException) -> bool:
+    """Whether standard output could not be written, which such an error does not say. It is forgotten then: the
+    interpreter must not report that once more when it flushes at exit.
+    """
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    try:
+        sys.stdout.flush()  # what could not be written is still there, unless nothing is kept back (python -u)
+        if not isinstance(error, BrokenPipeError) and not _keeps_nothing_back():
+            return False
+    except OSError:
+        pass
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
+
+
+def _keeps_nothing_back() -> bool:
+    return isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.write_through

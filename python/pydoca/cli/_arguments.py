@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeAlias
 
@@ -36,6 +37,15 @@ class Parser(argparse.ArgumentParser):
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(action.choices)}"
             raise argparse.ArgumentError(action, f"{value!r} does not exist; {hint} (flags follow their command)")
         super()._check_value(action, value)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """argparse hides the errors of writing."""
+        (file or sys.stderr).write(message)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """A help that cannot be written raises OSError."""
+        sys.stdout.flush()
+        super().exit(status, message)
 
     def error(self, message: str) -> NoReturn:
         self.exit(self.usage_code, f"{self.prog}: error: {one_line(message)}; see '{self.prog} --help'\n")
@@ -93,14 +103,16 @@ def add_version(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_group(subparsers: Subparsers, name: str, description: str, *, default: str = "") -> Subparsers:
+def add_group(
+    subparsers: Subparsers, name: str, description: str, *, default: str = "", usage_code: int = 2
+) -> Subparsers:
     """Returns the subparsers to which commands of two words, such as `pydoca rdma ping-pong`, add themselves.
 
-    default: the part that a command line means which names none.
+    default: the part that a command line means which names none. usage_code: the exit code of a wrong command line.
     """
     parser = subparsers.add_parser(name, description=description, help=description, allow_abbrev=False)
     parser.set_defaults(parser=parser)
-    parser.default_part = default
+    parser.default_part, parser.usage_code = default, usage_code
     add_version(parser)
     return parser.add_subparsers(title="parts", metavar="PART")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 
@@ -64,8 +65,11 @@ def _explain(error: BaseException) -> str:
         return "memory is short; ask for less at a time, or raise the limit of this process (ulimit -v, its cgroup)"
     if isinstance(error, CommandError | DocaError):
         return str(error)
+    if isinstance(error, OSError) and error.errno == errno.EMFILE:  # whichever file it was that came one too many
+        return "too many open files; raise the limit of this process (ulimit -n)"
     if isinstance(error, OSError) and error.strerror:
+        remedy = "; raise the limit of this process (ulimit -f)" if error.errno == errno.EFBIG else ""
         if error.filename is not None:
-            return f"{error.filename}: {error.strerror}"
-        return _PLACE_IS_GONE if _place_is_gone() else error.strerror
+            return f"{error.filename}: {error.strerror}{remedy}"
+        return _PLACE_IS_GONE if _place_is_gone() else error.strerror + remedy
     return f"unexpected {type(error).__name__}: {error} (PYDOCA_DEBUG=1 shows where)"

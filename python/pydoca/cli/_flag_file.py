@@ -10,6 +10,7 @@ from typing import Any
 from pydoca.cli._errors import UsageError, describe
 
 _GENERAL = ("log-level", "sdk-log-level")
+_LONGEST = 1 << 20  # bytes
 _COMMAND_LINE_ONLY = ("help", "version", "flag-file")
 
 
@@ -46,7 +47,10 @@ def _long_options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]
 def _load(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
-            document = json.load(file)
+            text = file.read(_LONGEST + 1)
+        if len(text) > _LONGEST:
+            raise UsageError(f"{path}: more than {_LONGEST:,} bytes, which no file of flags has")
+        document = json.loads(text)
     except OSError as error:
         raise UsageError(describe(error)) from None
     except (ValueError, RecursionError) as error:

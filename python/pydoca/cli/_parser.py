@@ -62,4 +62,6 @@ def _hint(arguments: argparse.Namespace, word: str) -> str:
     flag = word.partition("=")[0]
     if (instead := getattr(arguments, "doca_flags", {}).get(flag)) is not None:
         return f" ({flag} of DOCA's programs: {instead})"
+    if flag in arguments.parser._option_string_actions:
+        return f" (flags follow their command: {arguments.parser.prog} {flag})"
     return " (--json takes no file; flags come from a file by -j)" if getattr(arguments, "json", False) else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pydoca
 from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, load_profile, tell_doca_flags
-from pydoca.cli._errors import CommandError
+from pydoca.cli._errors import CommandError, UsageError
 from pydoca.cli._output import print_json
 from pydoca.cli._values import count, size, utf8
 
@@ -36,7 +36,9 @@ def add(subparsers: Subparsers) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """argparse checks all of it."""
+    """argparse checks the rest."""
+    if arguments.dot and arguments.json:
+        raise UsageError("--dot writes Graphviz' language, and --json JSON: give one of them")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,6 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         device = stack.enter_context(_open(arguments.device))
         _check_size(device.info, arguments.size)
+        most = pydoca.Dma.max_num_tasks(device.info) // 2
+        if arguments.instances > most:
+            raise CommandError(f"--instances {arguments.instances}: {device.name} runs at most {most} at a time")
         sample = _Sample(stack, device, arguments.instances)
         if arguments.dot:
             print(sample.graph.to_dot(), end="")

@@ -281,6 +281,10 @@ class FaultPlan:
 @contextlib.contextmanager
 def inject(*rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> Iterator[FaultPlan]:
     """A with block during which a plan is in force: a FaultPlan, or the one of these rules and this seed."""
+    for rule in rules:
+        if not isinstance(rule, FaultPlan | FaultRule | Mapping):
+            hint = "; FaultPlan.load() reads a file" if isinstance(rule, str | os.PathLike) else ""
+            raise TypeError(f"inject: takes a FaultPlan, or rules and mappings of their keys, not {rule!r}{hint}")
     if len(rules) == 1 and isinstance(rules[0], FaultPlan):
         plan = rules[0]
     else:

@@ -199,10 +199,11 @@ def test_ping_pong_between_two_commands(commands, rdma_names, patience, unused_p
     assert 0 < played["round_trip_us"]["min"] <= played["round_trip_us"]["median"] <= played["round_trip_us"]["max"]
 
 
-def test_two_commands_meet_at_localhost(commands, rdma_names, patience, unused_port):
+@pytest.mark.parametrize("place", ["localhost", "127.0.0.1"])
+def test_two_commands_meet_at_localhost(commands, rdma_names, patience, unused_port, place):
     command = ["rdma", "ping-pong", "--json", *options(rdma_names, True)]
     server = commands.start(*command, "--listen", unused_port)
-    client = commands.start(*command, "--connect", f"localhost:{unused_port}", "--count", 10)
+    client = commands.start(*command, "--connect", f"{place}:{unused_port}", "--count", 10)
     played, served = (json.loads(end_of(process, patience)) for process in (client, server))
     assert played["count"] == served["count"] == 10
 

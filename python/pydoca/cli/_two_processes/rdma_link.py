@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -153,7 +154,7 @@ async def reach(
     """A connection to the process that listens there, or will soon; said follows the greeting."""
     reporter.waiting(f"waiting for the other half at {place}")
     assert place.address is not None
-    addresses = await asyncio.get_running_loop().run_in_executor(None, look_up, rdma.device, place.address)
+    addresses = await asyncio.get_running_loop().run_in_executor(None, _addresses, rdma.device, place.address)
     attempts = _Attempts(rdma, place, addresses, place.greeting + said)
     try:
         async with asyncio.timeout(place.timeout):
@@ -162,6 +163,15 @@ async def reach(
         raise CommandError(
             f"{attempts.trouble} at {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
         ) from None
+
+
+def _addresses(device: pydoca.Device, name: str) -> list[str]:
+    """Few devices have a loopback address; where none has, it means those of this machine, as localhost does."""
+    try:
+        is_loopback = ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        is_loopback = False
+    return [name, *look_up(device, "localhost")] if is_loopback else look_up(device, name)
 
 
 class _Attempts:
@@ -179,5 +189,5 @@ class _Attempts:
             except pydoca.ConnectionAbortedError:
                 self.trouble = f"`pydoca {self._place.command}` is not the command that listens"
             except (pydoca.NotFoundError, pydoca.TimeOutError):
-                self.trouble = "no process listens"
+                pass  # what has listened once tells more
             await asyncio.sleep(_RETRY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from contextlib import AsyncExitStack
 from typing import Any
@@ -27,7 +28,7 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         plan = Plan.of(device.info, arguments.piece_size, arguments.in_flight)
         rep = stack.enter_context(open_representor(device, arguments.rep))
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
-        other = f"pydoca copy --side host --name {arguments.name} SRC"
+        other = f"pydoca copy --side host --name {shlex.quote(arguments.name)} SRC"
         meeting = Meeting(arguments.name, arguments.timeout, other)
         link = await accept(stack, engine, device, rep, meeting, reporter)
         peer = await stack.enter_async_context(Peer(link, "the host process", "copy"))

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import shlex
 from collections import deque
 from contextlib import AsyncExitStack
 from typing import Any
@@ -30,7 +31,7 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         device = stack.enter_context(open_host_device(arguments.device))
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
         which = f" --rep {device.pci_addr}" if arguments.device else ""
-        other = f"pydoca copy --side dpu --name {arguments.name}{which} DST"
+        other = f"pydoca copy --side dpu --name {shlex.quote(arguments.name)}{which} DST"
         link = await connect(stack, engine, device, Meeting(arguments.name, arguments.timeout, other), reporter)
         peer = await stack.enter_async_context(Peer(link, "the DPU process", "copy"))
         result = await LendingHalf(source, device, peer).run()

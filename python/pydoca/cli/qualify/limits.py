@@ -26,7 +26,7 @@ class WrongFile(CommandError):
 
 
 def add(subparsers: Subparsers) -> None:
-    parts = add_group(subparsers, "limits", "Look at limits files.")
+    parts = add_group(subparsers, "limits", "Look at limits files.", usage_code=4)
     description = "Check a limits file, and whether it fits a run: its device, its measurements and their units."
     parser = add_command(parts, "check", description, check=check, run=run)
     parser.usage_code = 4

@@ -134,6 +134,8 @@ class _Input:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        if path == STANDARD_INPUT and sys.stdin is None:
+            raise CommandError("standard input is closed; give files")
         # Without O_NONBLOCK, opening a FIFO would wait for a writer.
         self._fd = 0 if path == STANDARD_INPUT else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         status = os.fstat(self._fd)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from contextlib import AsyncExitStack
 from typing import Any
@@ -98,7 +99,7 @@ async def _agree_on_parts(peer: Peer, part: str) -> None:
 
 
 def _command_of_other(device: pydoca.Device, arguments: argparse.Namespace) -> str:
-    name = f" --name {arguments.name}" if arguments.name != "sync-event" else ""
+    name = f" --name {shlex.quote(arguments.name)}" if arguments.name != "sync-event" else ""
     if device.side == _USUAL_SIDE[arguments.part]:
         return f"pydoca sync-event {_OTHER[arguments.part]}{name}"
     return f"pydoca sync-event {_OTHER[arguments.part]} -d DEVICE{name}"  # DEVICE is one of the other side
