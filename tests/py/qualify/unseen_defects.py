@@ -234,6 +234,32 @@ def spoiled_copies(spoil: Spoil) -> AbstractContextManager[None]:
     return spoiled(pydoca.Dma, "memcpy", pydoca.DmaMemcpyTask, of_fitting)
 
 
+def watched(
+    owner: type, name: str, is_met: Callable[[Any], bool], watch: Callable[[Any], object]
+) -> AbstractContextManager[None]:
+    """watch gets each task of a kind when it has been submitted, by the method that makes it or by its own."""
+
+    def make_call(original: Function) -> Function:
+        @functools.wraps(original)
+        def call(self: Any, *arguments: Any, submit: bool = True, **keys: Any) -> Any:
+            task = original(self, *arguments, submit=submit, **keys)
+            if submit:
+                watch(task)
+            return task
+
+        return call
+
+    def watch_again(task: Any, _: object) -> None:
+        if is_met(task):
+            watch(task)
+
+    return together(
+        replaced(owner, name, make_call),
+        replaced(pydoca.Task, "submit", after_each(watch_again)),
+        replaced(pydoca.Task, "try_submit", after_each(watch_again)),
+    )
+
+
 # Copies with wrong data
 
 
@@ -356,35 +382,17 @@ def two_threads() -> AbstractContextManager[None]:
 
 
 def appended_length() -> AbstractContextManager[None]:
-    def watch(task: pydoca.DmaMemcpyTask, src: Any, dst: Any) -> None:
+    def watch(task: Any) -> None:
         with suppress(pydoca.DocaError):
-            if dst.data_len and src.list_len == dst.list_len == 1:
-                length = src.data_len
+            if task.dst.data_len and task.src.list_len == task.dst.list_len == 1:
+                length = task.src.data_len
                 task.add_done_callback(lambda ended: set_length(ended, length))
 
     def set_length(task: Any, length: int) -> None:
         if task.dst is not None and not task.status:
             task.dst.data_len = length
 
-    def make_call(original: Function) -> Function:
-        @functools.wraps(original)
-        def memcpy(self: Any, src: Any, dst: Any, *, submit: bool = True, **keys: Any) -> Any:
-            task = original(self, src, dst, submit=submit, **keys)
-            if submit:
-                watch(task, src, dst)
-            return task
-
-        return memcpy
-
-    def watch_again(self: Any, _: object) -> None:
-        if isinstance(self, pydoca.DmaMemcpyTask):
-            watch(self, self.src, self.dst)
-
-    return together(
-        replaced(pydoca.Dma, "memcpy", make_call),
-        replaced(pydoca.Task, "submit", after_each(watch_again)),
-        replaced(pydoca.Task, "try_submit", after_each(watch_again)),
-    )
+    return watched(pydoca.Dma, "memcpy", lambda task: isinstance(task, pydoca.DmaMemcpyTask), watch)
 
 
 def short_destination() -> AbstractContextManager[None]:
@@ -1002,9 +1010,9 @@ class Pair:
         names = ("p0", "p1")
         self.devices = [stack.enter_context(pydoca.open_device(name)) for name in names]
         self.pe = stack.enter_context(pydoca.ProgressEngine())
-        ends = [stack.enter_context(pydoca.Rdma(self.pe, each, permissions=permissions)) for each in self.devices]
-        self.ends = ends
-        self.here, self.there = (end.export() for end in ends)
+        settings: dict[str, Any] = {"permissions": permissions, "max_num_connections": 2}
+        self.ends = [stack.enter_context(pydoca.Rdma(self.pe, each, **settings)) for each in self.devices]
+        self.here, self.there = (end.export() for end in self.ends)
         self.here.connect(self.there.details)
         self.there.connect(self.here.details)
         self.bufs = stack.enter_context(pydoca.BufInventory(8))

@@ -6,6 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -178,10 +179,10 @@ class Copies:
         require_equal(self.ends.target, self.ends.source, self.what)
         return taken
 
-    def poll_one(self) -> int:
-        """The same as run_one() without a sleep."""
+    def run_one_by(self, wait: waiting.Wait) -> int:
+        """The same as run_one() with another wait."""
         self.prepare()
-        taken = waiting.time_without_sleep(self.pe, self.tasks[0], self.what)
+        taken = waiting.time_by(wait, self.pe, self.tasks[0], self.what)
         require_equal(self.ends.target, self.ends.source, self.what)
         return taken
 
@@ -241,7 +242,8 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
 def late_share(device: pydoca.Device, size: int, count: int) -> float:
     """The share of late copies among so many that follow one another, as `bench.tail` tells them."""
     with Stand() as stand:
-        return tail.late_share(Copies(stand, device, local(stand, device, size), size, 1).poll_one, count)
+        copies = Copies(stand, device, local(stand, device, size), size, 1)
+        return tail.late_share(partial(copies.run_one_by, waiting.poll), count)
 
 
 def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64) -> tuple[int, int]:

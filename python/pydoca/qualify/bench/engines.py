@@ -140,9 +140,13 @@ def stop_in_flight(device: pydoca.Device, depth: int = 16) -> tuple[int, int]:
             for task in copies.tasks:
                 task.submit(pydoca.SubmitFlags.NONE)
             copies.dma.stop()
+            copies.pe.run_until(lambda: all(task.done for task in copies.tasks), timeout=waiting.PATIENCE)
+            ended = {task.status for task in copies.tasks}
             for task in copies.tasks:
                 task.free()
             copies.pe.run_until(lambda: copies.dma.state == pydoca.ContextState.IDLE, timeout=waiting.PATIENCE)
+        if wrong := ended - {pydoca.Status.SUCCESS, pydoca.Status.SHUTDOWN}:
+            raise DeviceFault(f"a context that stops flushes its tasks with {[status.name for status in wrong]}")
         stats = copies.dma.stats()
         if stats.completed + stats.cancelled != depth or stats.failed:
             raise DeviceFault(

@@ -24,11 +24,11 @@ class Chain:
         memory = stand.enter_context(pydoca.alloc((length + 1) * SIZE))
         self.pieces: Bytes = view(memory).reshape(length + 1, SIZE)
         mmap = stand.enter_context(device.mmap(memory))
-        inventory, pe = stand.bufs(2 * length), stand.engine()
+        inventory, self._pe = stand.bufs(2 * length), stand.engine()
         self._bufs = [self._pair(stand, inventory, mmap, i) for i in range(length)]
         with duty(f"a graph of {length} copies"):
-            dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=length))
-            graph = pydoca.Graph(pe, num_instances=1)
+            dma = stand.enter_context(pydoca.Dma(self._pe, device, num_tasks=length))
+            graph = pydoca.Graph(self._pe, num_instances=1)
             self.copies: list[pydoca.GraphNode] = []
             self.notes: list[pydoca.GraphNode] = []
             for _ in range(length):
@@ -65,13 +65,15 @@ class Chain:
         for _, dst in self._bufs:
             dst.reset_data_len()
 
-    def run(self, seed: int) -> int:
-        """Runs the graph once, and verifies the data at its end; nanoseconds."""
+    def run(self, seed: int, wait: waiting.Wait | None = None) -> int:
+        """Runs the graph once, and verifies the data at its end; nanoseconds. wait is how the thread waits for that."""
         self.prepare(seed)
         what = f"a graph of {self.length} copies"
         with duty(what):
             begin = time.perf_counter_ns()
             self.instance.submit()
+            if wait is not None:
+                wait(self._pe, lambda: not self.instance.is_running, what)
             self.instance.wait(timeout=waiting.PATIENCE)
             taken = time.perf_counter_ns() - begin
         if self.ran != list(range(self.length)):

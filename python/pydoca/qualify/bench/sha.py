@@ -11,6 +11,7 @@ from typing import Literal
 
 import pydoca
 from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.maps import chained
 from pydoca.qualify.bench.patterns import noise, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
 from pydoca.qualify.bench.zones import Zoned
@@ -137,6 +138,37 @@ def pieces(device: pydoca.Device, messages: int, rng: random.Random, longest: in
             inner = sorted({block * rng.randint(1, blocks) for _ in range(rng.randint(1, 4))})
             hashes.check_pieces(algorithm, message, [*inner, len(message)], f"message {number}, {algorithm} in pieces")
             count += len(inner) + 1
+    return count
+
+
+def lists(device: pydoca.Device, messages: int, rng: random.Random, longest: int = 4096) -> int:
+    """Messages whose pieces, of any sizes, lie anywhere in a list of bufs; returns how many pieces there were."""
+    most, count = min(16, pydoca.Sha.max_list_buf_num_elem(device.info)), 0
+    with Stand() as stand:
+        inventory, pe, source = stand.bufs(most + 1), stand.engine(), Zoned(stand, device, 2 * longest)
+        digest = Zoned(stand, device, _LINE)
+        with duty("start the SHA engine"):
+            sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=1))
+        for number in range(messages):
+            algorithm, pieces = rng.choice(algorithms(device)), rng.randint(1, most)
+            source.data(0, 2 * longest)[:] = noise(2 * longest, rng.getrandbits(32))
+            digest.guard(0, ALGORITHMS[algorithm])
+            sizes = [rng.randint(1, longest // pieces) for _ in range(pieces)]
+            places = [rng.randrange(2 * longest - size) for size in sizes]
+            what = f"message {number}, {algorithm} of a list of {pieces}"
+            with Stand() as bufs, duty(what):
+                data = [
+                    inventory.get_by_data(source.mmap, source.address(at), n)
+                    for at, n in zip(places, sizes, strict=True)
+                ]
+                dst = bufs.keep(inventory.get_by_addr(digest.mmap, digest.address(0), _LINE))
+                task = sha.hash(bufs.keep(chained(data)), dst, algorithm)
+                task.wait(timeout=waiting.PATIENCE)
+                task.free()
+            text = b"".join(source.data(at, n).tobytes() for at, n in zip(places, sizes, strict=True))
+            if damage := digest.damage(what, 0, view(hashlib.new(algorithm, text).digest())):
+                raise DeviceFault(f"{damage} of a digest")
+            count += pieces
     return count
 
 

@@ -64,12 +64,15 @@ def time_of(task: pydoca.Task, what: str) -> int:
         return time.perf_counter_ns() - begin
 
 
-def time_without_sleep(pe: pydoca.ProgressEngine, task: pydoca.Task, what: str) -> int:
-    """The same by polling: what delays this thread does not delay a wake-up."""
+Wait = Callable[[pydoca.ProgressEngine, Callable[[], object], str], None]  # until the condition is true
+
+
+def time_by(wait: Wait, pe: pydoca.ProgressEngine, task: pydoca.Task, what: str) -> int:
+    """The same with another wait: by polling, what delays this thread does not delay a wake-up."""
     with duty(what):
         begin = time.perf_counter_ns()
         task.submit()
-        poll(pe, lambda: task.done, what)
+        wait(pe, lambda: task.done, what)
         taken = time.perf_counter_ns() - begin
         task.result()
         return taken

@@ -8,6 +8,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import dma, maps
+from pydoca.qualify.bench.objects import buf_states
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.tasks import destinations
 from pydoca.qualify.bench.waiting import Stand
@@ -76,3 +77,16 @@ def _kinds(device: pydoca.Device) -> list[str]:
     if not found:
         pytest.skip(f"{device.name} has no task that fills a buf")
     return found
+
+
+@pytest.mark.pydoca_case("BUF-6", title="bufs of inventories and pools are what a model says", levels=ALL)
+@pytest.mark.pydoca_needs("dma")
+def test_model(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
+) -> None:
+    steps = at(pydoca_run, smoke=1000, quick=20_000, full=200_000)
+    buf_states.told(pydoca_device)
+    walked = buf_states.walk(pydoca_device, steps, pydoca_random) + buf_states.pools(
+        pydoca_device, steps, pydoca_random
+    )
+    pydoca_measure.record("buf.steps", walked, unit="1", min=steps)

@@ -13,7 +13,7 @@ from pydoca.qualify.bench import dma, maps, origins, remote, resources
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.rules import independence
 from pydoca.qualify.bench.sides import Sides
-from pydoca.qualify.bench.tasks import memory
+from pydoca.qualify.bench.tasks import far, memory
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 from pydoca.qualify.cases.counts import at
 
@@ -180,3 +180,9 @@ def test_garbled_blobs(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measur
     pydoca_measure.record("mem.garbled.refused", refusals / count, unit="1", min=0.5)
     with refused("an empty description", *maps.REFUSALS):
         sides.dpu.import_mmap(b"")
+
+
+@pytest.mark.pydoca_case("MEM-10", title="each place of a large map is reached by each library", levels=QUICK)
+def test_far_places(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    places = far.check(pydoca_device, at(pydoca_run, quick=1 << 26, full=1 << 28))
+    pydoca_measure.record("mem.far", places, unit="1", min=10)

@@ -8,7 +8,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import dma, engines, events, misuse, remote
-from pydoca.qualify.bench.rules import refusals
+from pydoca.qualify.bench.rules import flushes, refusals
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at
@@ -111,3 +111,15 @@ def test_surprise_removal(pydoca_run: CaseRun) -> None:
             pydoca.sim.restore_device(info)
     with duty("open the device after it came back"), pydoca.open_device(info) as device:
         misuse.works(device)
+
+
+@pytest.mark.pydoca_case(
+    "FLT-6", title="what waits for a peer or a value ends once, with an error, when its context stops", levels=ALL
+)
+@pytest.mark.parametrize("library", flushes.LIBRARIES)
+def test_flushes(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, library: str) -> None:
+    if not flushes.LIBRARIES[library][0](pydoca_device):
+        pytest.skip(f"{pydoca_device.name} has no {library}, or this process does not see both ends of its link")
+    stops = at(pydoca_run, smoke=2, quick=20, full=200)
+    flushed = sum(flushes.check(pydoca_device, library) for _ in range(stops))
+    pydoca_measure.record(f"fault.flushed.{library}", flushed, unit="1", min=stops)

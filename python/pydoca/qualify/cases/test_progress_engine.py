@@ -8,7 +8,8 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import engines, tail
-from pydoca.qualify.bench.relations import usual
+from pydoca.qualify.bench.relations import growth, setups, speeds, usual
+from pydoca.qualify.bench.rules import wakes
 from pydoca.qualify.bench.tasks import late
 from pydoca.qualify.cases.counts import at
 
@@ -64,3 +65,40 @@ def test_late_operations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydo
     found = late.shares(pydoca_device, seconds, pydoca_run.must_stop)
     for name, share in found.items():
         pydoca_measure.record(f"pe.late.{name}", share, unit="1", better="lower", max=tail.limit_of(pydoca_device))
+
+
+@pytest.mark.pydoca_case("PE-6", title="an engine that sleeps is woken by operations of each library", levels=ALL)
+def test_wake_ups_by_libraries(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    libraries = wakes.asleep(pydoca_device, at(pydoca_run, smoke=10, quick=500, full=5000))
+    pydoca_measure.record("pe.wake.libraries", libraries, unit="1", min=1)
+
+
+@pytest.mark.pydoca_case("PE-7", title="contexts, connections and imports are made and ended soon", levels=ALL)
+def test_setups(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    for name, taken in setups.times(pydoca_device).items():
+        pydoca_measure.record(f"pe.setup.{name}", taken, unit="ms", better="lower", max=50)
+
+
+@pytest.mark.pydoca_case("PE-8", title="the first operation after a rest of the device is not late", levels=QUICK)
+def test_rests(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    for name, taken in wakes.after_rests(pydoca_device, 2, 1.2).items():
+        pydoca_measure.record(f"pe.rested.{name}", taken, unit="ms", better="lower", max=10)
+
+
+@pytest.mark.pydoca_case("PE-9", title="no way of an operation is far slower than another", levels=ALL)
+def test_speeds(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    for name, ratio in speeds.ratios(pydoca_device).items():
+        pydoca_measure.record(f"pe.ratio.{name}", ratio, unit="1", better="lower", max=4)
+
+
+@pytest.mark.pydoca_case(
+    "PE-10", title="operations and starts leave nothing behind, and do not become slower", levels=QUICK
+)
+def test_growth(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    count = at(pydoca_run, quick=3000, full=30_000)
+    for name, grown in growth.of_operations(pydoca_device, count).items():
+        pydoca_measure.record(f"pe.growth.{name}.resident", grown.resident / 1024, unit="KiB", max=1024)
+        pydoca_measure.record(f"pe.growth.{name}.descriptors", grown.descriptors, unit="1", max=0)
+        pydoca_measure.record(f"pe.growth.{name}.time", grown.slowdown, unit="1", better="lower", max=2)
+    for name, slowdown in growth.of_starts(pydoca_device, 40).items():
+        pydoca_measure.record(f"pe.growth.{name}.start", slowdown, unit="1", better="lower", max=4)

@@ -11,11 +11,13 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import dma, rdma, tail
-from pydoca.qualify.bench.rdma import addresses
+from pydoca.qualify.bench.rdma import addresses, lists, order
 from pydoca.qualify.bench.waiting import DeviceFault
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
+    import random
+
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
@@ -44,7 +46,9 @@ def test_integrity(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_mea
 @pytest.mark.pydoca_case("RDMA-2", title="messages arrive once, in order, with their length and number", levels=ALL)
 def test_messages(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     longest = at(pydoca_run, smoke=256, quick=4096, full=20_000)
-    count = rdma.messages(pydoca_device, pydoca_device, range(1, longest + 1))
+    large = dma.sizes_up_to(at(pydoca_run, smoke=4096, quick=1 << 18, full=1 << 20))
+    lengths = [*range(1, longest + 1), *(size for size in large if size > longest)]
+    count = rdma.messages(pydoca_device, pydoca_device, lengths)
     pydoca_measure.record("rdma.messages", count, unit="1", min=longest)
 
 
@@ -97,6 +101,22 @@ def test_addresses(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_mea
 def test_late_receives(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     count = at(pydoca_run, smoke=2, quick=10)
     pydoca_measure.record("rdma.late_receives", addresses.late_receives(pydoca_device, count), unit="1", min=count)
+
+
+@pytest.mark.pydoca_case(
+    "RDMA-9", title="operations of a connection that are in flight together take effect in their order", levels=ALL
+)
+def test_order(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    rounds = at(pydoca_run, smoke=50, quick=1000, full=10_000)
+    pydoca_measure.record("rdma.ordered", order.check(pydoca_device, rounds), unit="1", min=rounds)
+
+
+@pytest.mark.pydoca_case("RDMA-10", title="lists of bufs are sent, written and filled in their order", levels=ALL)
+def test_lists(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
+) -> None:
+    rounds = at(pydoca_run, smoke=50, quick=1000, full=10_000)
+    pydoca_measure.record("rdma.lists", lists.check(pydoca_device, rounds, pydoca_random), unit="1", min=rounds)
 
 
 @pytest.mark.pydoca_case("RDMA-LAT", title="latency of a write with nothing else in flight", levels=QUICK)

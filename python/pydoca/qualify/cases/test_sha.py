@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import sha
+from pydoca.qualify.bench import dma, sha
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
@@ -37,6 +37,20 @@ def test_pieces(
     rounds = at(pydoca_run, smoke=10, quick=100, full=1000)
     taken = sha.interleaved(pydoca_device, rounds, pydoca_random)
     pydoca_measure.record("sha.interleaved", taken, unit="1", min=rounds)
+
+
+@pytest.mark.pydoca_case("SHA-3", title="digests of lists, and of large messages, are those of hashlib", levels=ALL)
+def test_lists(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
+) -> None:
+    messages = at(pydoca_run, smoke=50, quick=1000, full=10_000)
+    if pydoca.Sha.max_list_buf_num_elem(pydoca_device.info) > 1:
+        pieces = sha.lists(pydoca_device, messages, pydoca_random)
+        pydoca_measure.record("sha.lists", pieces, unit="1", min=messages)
+    largest = min(pydoca.Sha.max_src_buf_size(pydoca_device.info), at(pydoca_run, smoke=1 << 16, quick=1 << 21))
+    sizes = [size for size in dma.sizes_up_to(largest) if size > 4096]
+    right = sha.known_answers(pydoca_device, sizes, pydoca_run.seed_of("large"))
+    pydoca_measure.record("sha.large", right, unit="1", min=len(sizes))
 
 
 @pytest.mark.pydoca_case("SHA-BW", title="throughput of each algorithm", levels=("quick", "full"))

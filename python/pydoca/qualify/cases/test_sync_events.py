@@ -9,6 +9,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import events, remote
+from pydoca.qualify.bench.rules import waits
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at
@@ -112,3 +113,23 @@ def test_ends_of_waits(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_m
 def test_imported_events(pydoca_device: pydoca.Device, sides: Sides, pydoca_measure: Measure) -> None:
     count = events.imported(pydoca_device, sides.other(pydoca_device))
     pydoca_measure.record("sync_event.imported", count, unit="1", min=100)
+
+
+@pytest.mark.pydoca_case("SYN-6", title="of several waits at once, each ends with its value", levels=ALL)
+@pytest.mark.pydoca_needs("async_sync_event_wait")
+def test_waits_together(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
+) -> None:
+    rounds = at(pydoca_run, smoke=20, quick=1000, full=10_000)
+    ended = waits.together(pydoca_device, rounds, pydoca_random)
+    pydoca_measure.record("sync_event.waits", ended, unit="1", min=rounds)
+
+
+@pytest.mark.pydoca_case("SYN-7", title="the other side's waits end with the value of this side", levels=ALL)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_waits_of_the_other_side(
+    pydoca_device: pydoca.Device, sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure
+) -> None:
+    count = at(pydoca_run, smoke=200, quick=5000, full=50_000)
+    ended = waits.of_the_other_side(pydoca_device, sides.other(pydoca_device), count)
+    pydoca_measure.record("sync_event.other_waits", ended, unit="1", min=count)

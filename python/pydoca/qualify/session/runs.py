@@ -6,11 +6,14 @@ import platform
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from pydoca.qualify.figures import plural
 from pydoca.qualify.findings import Finding, findings_of
@@ -64,14 +67,16 @@ class Run:
         if self._directory is not None:
             self.record.machine = self.record.machine or inventory(self.record.device)
             self.record.findings = models_in_force(self.record.machine)
-            self._directory.begin(self.record)
+            with self._kept():
+                self._directory.begin(self.record)
         self.has_begun = True
 
     def add(self, case: CaseRecord) -> CaseRecord:
         """Returns the case as it is recorded."""
         case = replace(case, reason=self._spelled(case.reason))
         if self._directory is not None:
-            self._directory.case(self.record, case)
+            with self._kept():
+                self._directory.case(self.record, case)
         else:
             self.record.cases.append(case)
         return case
@@ -90,7 +95,18 @@ class Run:
         record.findings = [self._spelled(text) for text in strict + unjudged + self._findings()]
         record.end = time.time()
         if self._directory is not None:
-            self._directory.end(record)
+            with self._kept():
+                self._directory.end(record)
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """A run that cannot be written, on a full disk say, ends: that is the tester's failure, not the device's."""
+        try:
+            yield
+        except OSError as error:
+            place = error.filename or self.target.directory
+            text = f"pydoca: {place}: {error.strerror}: nothing more of this run can be kept"
+            pytest.exit(text, returncode=int(ExitCode.TESTER_ERROR))
 
     @property
     def is_complete(self) -> bool:

@@ -64,8 +64,10 @@ def connected(device: pydoca.Device, rounds: int) -> int:
                 request = ends.request()
                 if bytes(request.private_data)[:8] != hello:
                     raise DeviceFault(f"{what}: the request has other private data than was given")
-                accepted = request.accept()
+                accepted = request.accept(hello[::-1] + b"accepted")
                 there, here = accepted.wait(waiting.PATIENCE), attempt.wait(waiting.PATIENCE)
+            if bytes(here.private_data)[:16] != hello[::-1] + b"accepted":
+                raise DeviceFault(f"{what}: its acceptance has other private data than was given")
             if here.user_data != what:
                 raise DeviceFault(f"{what}: its user data is {here.user_data!r}")
             _exchange(here, there, what)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ def write_latency(
 def late_share(a: pydoca.Device, b: pydoca.Device, size: int, count: int) -> float:
     """The share of late writes among so many that follow one another, as `bench.tail` tells them."""
     with Stand() as stand:
-        return tail.late_share(Writes(stand, a, b, size).poll_one, count)
+        return tail.late_share(partial(Writes(stand, a, b, size).run_one_by, waiting.poll), count)
 
 
 class Writes:
@@ -51,10 +52,10 @@ class Writes:
         require_equal(self._theirs, self._here, self._what)
         return taken
 
-    def poll_one(self) -> int:
-        """The same as run_one() without a sleep."""
+    def run_one_by(self, wait: waiting.Wait) -> int:
+        """The same as run_one() with another wait."""
         self._prepare()
-        taken = waiting.time_without_sleep(self._pair.pe, self._task, self._what)
+        taken = waiting.time_by(wait, self._pair.pe, self._task, self._what)
         require_equal(self._theirs, self._here, self._what)
         return taken
 

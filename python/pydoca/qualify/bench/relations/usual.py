@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 import pydoca
-from pydoca.qualify.bench.tasks import late
+from pydoca.qualify.bench.tasks.operations import operations
 from pydoca.qualify.bench.waiting import Stand
 
 _SAMPLES = 200
@@ -18,7 +18,7 @@ _LONGEST = 2.0  # seconds for each operation
 def times(device: pydoca.Device) -> dict[str, float]:
     """Microseconds of a small operation of each library that the device has: the median."""
     with Stand() as stand:
-        return {name: _median(run_one) for name, run_one in late.operations(stand, device).items()}
+        return {name: _median(run_one) for name, run_one in operations(stand, device).items()}
 
 
 def _median(run_one: Callable[[], int]) -> float:

@@ -139,8 +139,8 @@ def together(device: pydoca.Device, count: int, rounds: int) -> int:
                     run.submit()
                 for run in runs:
                     run.wait(timeout=waiting.PATIENCE)
-            late = [each for each in range(count) if seen.index(each) > seen.index(count + each)]
-            if sorted(seen) != list(range(2 * count)) or late or (pieces[0] != pieces[1]).any():
+            is_right = sorted(seen) == list(range(2 * count)) and (pieces[0] == pieces[1]).all()
+            if not is_right or any(seen.index(each) > seen.index(count + each) for each in range(count)):
                 raise DeviceFault(f"of {count} graphs that ran at once, the functions ran in the order {seen}")
         for run in runs:
             run.destroy()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import pydoca
 from pydoca import comch
@@ -55,6 +59,25 @@ def lives(device: pydoca.Device, name: str, cycles: int) -> int:
             changes.require(what)
             before = resources.descriptors() if number == 2 else before
         return resources.descriptors() - before
+
+
+def times(device: pydoca.Device, name: str, cycles: int) -> NDArray[np.int64]:
+    """Nanoseconds of each start of a context of one of LIBRARIES, which stops after it."""
+    taken = np.empty(cycles, np.int64)
+    with Stand() as stand:
+        pe = stand.engine()
+        with duty(f"make a context of {name}"):
+            context = LIBRARIES[name][1](stand, pe, device, Changes())
+        stand.callback(context.close)
+        for number in range(cycles):
+            with duty(f"start and stop {name}, time {number}"):
+                begin = time.perf_counter_ns()
+                context.start()
+                pe.run_until(lambda: context.state is _State.RUNNING, timeout=waiting.PATIENCE)
+                taken[number] = time.perf_counter_ns() - begin
+                context.stop()
+                pe.run_until(lambda: context.state is _State.IDLE, timeout=waiting.PATIENCE)
+    return taken
 
 
 def failures(device: pydoca.Device, times: int) -> int:

@@ -28,6 +28,7 @@ class Completions:
 
     def __init__(self) -> None:
         self.check: Callable[[int, pydoca.Task], None] = lambda *_: None
+        self.callbacks: dict[str, Any] = {"on_completion": self.ended, "on_error": self.ended, "user_data": self}
         self._pending: dict[int, pydoca.Task] = {}
         self._fault: DeviceFault | None = None
         self._num_begun = self._num_ended = 0
@@ -70,7 +71,10 @@ class Completions:
         if self._fault:
             raise DeviceFault(f"{what}: {self._fault}")
 
-    def require_all(self, what: str) -> None:
-        """Raises DeviceFault unless each has ended, once."""
+    def require_all(self, library: Library, count: int, what: str) -> None:
+        """Raises DeviceFault unless each has ended, once, and the context has counted `count`."""
         if self._fault or self._num_ended != self._num_begun:
             raise DeviceFault(f"{what}: {self._fault or f'{self._num_ended} of {self._num_begun} tasks completed'}")
+        counted, left = library.context.stats(), library.context.num_inflight_tasks
+        if (counted.submitted, counted.completed, counted.failed, left) != (count, count, 0, 0):
+            raise DeviceFault(f"{what}: {count} tasks have succeeded; its context counts {counted}, {left} in flight")

@@ -1,4 +1,4 @@
-"""Streams to a peer: RDMA's operations, and messages over the PCIe link."""
+"""Streams to a peer of the network: RDMA's operations."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 import pydoca
-from pydoca import comch
-from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.rdma.pair import Pair
-from pydoca.qualify.bench.sides import both_sides, fresh_name
 from pydoca.qualify.bench.streams.completions import Completions
-from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
+from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
 _SLOT = 64
 _WINDOW = 16
@@ -27,8 +24,7 @@ class Transfers:
 
     def __init__(self, stand: Stand, device: pydoca.Device, ends: Completions) -> None:
         self.window = _WINDOW
-        callbacks: dict[str, Any] = {"on_completion": ends.ended, "on_error": ends.ended, "user_data": ends}
-        self._pair = Pair(stand, device, device, _SLOT * (_WINDOW + 1), num_tasks=2 * _WINDOW, **callbacks)
+        self._pair = Pair(stand, device, device, _SLOT * (_WINDOW + 1), num_tasks=2 * _WINDOW, **ends.callbacks)
         self.context = self._pair.a
         self._ends = ends
         self._bufs: dict[int, Stand] = {}
@@ -98,48 +94,3 @@ class Transfers:
     def _room_there(self, bufs: Stand, place: int) -> pydoca.Buf:
         address = self._pair.theirs.address(place)
         return bufs.keep(self._pair.inventory.get_by_addr(self._pair.there, address, _SLOT))
-
-
-class Messages:
-    """Messages from the host to the DPU, which arrive in order, each once."""
-
-    context: pydoca.Context
-    window: int
-
-    def __init__(self, stand: Stand, device: pydoca.Device, ends: Completions) -> None:
-        self.window = _WINDOW
-        self._ends, self._arrived = ends, 0
-        sides, name, pe = stand.enter_context(both_sides(device)), fresh_name(), stand.engine()
-        with duty("connect a comch client to its server"):
-            server = comch.Server(pe, sides.dpu, sides.representor, name, on_message=self._arrive)
-            stand.enter_context(server)
-            client = comch.Client(
-                pe,
-                sides.host,
-                name,
-                timeout=waiting.PATIENCE,
-                num_send_tasks=2 * _WINDOW,
-                on_completion=ends.ended,
-                on_error=ends.ended,
-                user_data=ends,
-            )
-            self._connection = stand.enter_context(client)
-        self.context = client
-
-    def begin(self, number: int, submit: bool) -> pydoca.Task:
-        """Sends the number, some times."""
-        return self._connection.send(_text(number), user_data=number, submit=submit)
-
-    def check(self, number: int, _: pydoca.Task) -> None:
-        """What is sent is on its way, and not further behind than the window."""
-        if self._arrived < number - 2 * _WINDOW:
-            raise DeviceFault(f"message {number} was sent, and {self._arrived} have arrived")
-
-    def _arrive(self, _: comch.Connection, text: bytes, __: object) -> None:
-        if text != _text(self._arrived):
-            self._ends.fail(DeviceFault(f"message {self._arrived} has arrived as {len(text)} bytes: {text[:8]!r}"))
-        self._arrived += 1
-
-
-def _text(number: int) -> bytes:
-    return number.to_bytes(4, "little") * (1 + number % 16)

@@ -1,0 +1,61 @@
+"""Kernels on the DPA: each thread of a launch runs once, and events and memory tell both sides what they should."""
+
+from __future__ import annotations
+
+import pydoca
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.patterns import prbs31, view
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, require_value
+from pydoca.qualify.bench.zones import require_equal
+
+_SIZE = 4096
+_THREADS = 4
+
+
+def launches(device: pydoca.Device, rounds: int) -> int:
+    """Launches of several threads, each of which runs once, with its rank; returns how many threads there were."""
+    ran: list[tuple[int, int]] = []
+
+    def note(thread: pydoca.DpaThread, number: int) -> None:
+        ran.append((thread.rank, number))
+
+    with Stand() as stand, duty("kernels on the DPA"):
+        dpa = stand.enter_context(pydoca.Dpa(device))
+        dpa.register("note", note)
+        done = stand.enter_context(pydoca.SyncEvent(device, publisher=dpa, subscriber="cpu"))
+        for number in range(rounds):
+            ran.clear()
+            dpa.launch("note", number, num_threads=_THREADS, done_event=done.dpa_handle(dpa)).wait(waiting.PATIENCE)
+            if sorted(ran) != [(rank, number) for rank in range(_THREADS)]:
+                raise DeviceFault(f"launch {number} of {_THREADS} threads ran as {sorted(ran)}")
+            done.wait_eq_yield(number + 1, timeout=waiting.PATIENCE)
+    return rounds * _THREADS
+
+
+def exchanges(device: pydoca.Device, rounds: int) -> int:
+    """This side sets an event, a kernel changes memory and answers with another one; returns how many rounds."""
+
+    def answer(
+        thread: pydoca.DpaThread, asked: pydoca.DpaSyncEvent, done: pydoca.DpaSyncEvent, memory: memoryview
+    ) -> None:
+        for number in range(rounds):
+            asked.wait_gt(number, timeout=waiting.PATIENCE)
+            view(memory)[:] ^= 0xFF
+            done.update_add(1)
+
+    with Stand() as stand, duty("a kernel that answers"):
+        dpa = stand.enter_context(pydoca.Dpa(device))
+        dpa.register("answer", answer)
+        asked = stand.enter_context(pydoca.SyncEvent(device, publisher="cpu", subscriber=dpa))
+        done = stand.enter_context(pydoca.SyncEvent(device, publisher=dpa, subscriber="cpu"))
+        memory = pydoca.alloc(_SIZE)
+        mmap = stand.enter_context(device.mmap(memory))
+        run = dpa.launch("answer", asked.dpa_handle(dpa), done.dpa_handle(dpa), dpa.memory(mmap))
+        for number in range(rounds):
+            view(memory)[:] = prbs31(_SIZE, number + 1)
+            asked.update_set(number + 1)
+            done.wait_eq_yield(number + 1, timeout=waiting.PATIENCE)
+            require_equal(view(memory), ~prbs31(_SIZE, number + 1), f"memory that a kernel changed, round {number}")
+        run.wait(waiting.PATIENCE)
+        require_value(done.get(), rounds, "the answers of a kernel")
+    return rounds
