@@ -120,7 +120,8 @@ ExportedMemory::ExportedMemory(Source source, std::size_t size, Access access, c
   blob_ = region_->export_pci(access);
 }
 
-ImportedMemory::ImportedMemory(std::span<const std::byte> blob, const char* device) : device_(open(device), DeviceUser::memory_map) {
+ImportedMemory::ImportedMemory(std::span<const std::byte> blob, const char* device)
+    : device_(open(device), DeviceUser::memory_map) {
   backend::ImportedRegion imported = device_->backend().import_memory(blob, nullptr);
   region_.reset(dynamic_cast<sim::Region*>(imported.region.release()));
   base_ = imported.addr;

@@ -226,9 +226,8 @@ bool Device::give_back() {
     throw Error(Status::bad_state, detail::concat("close ", info_.name(), ": it is closed already"));
   }
   if (open_count_ == 1 && num_users() != 0) {
-    throw Error(
-        Status::in_use,
-        detail::concat("close ", info_.name(), ": in use by ", describe_users(), "; close them first"));
+    throw Error(Status::in_use,
+                detail::concat("close ", info_.name(), ": in use by ", describe_users(), "; close them first"));
   }
   if (--open_count_ != 0) {
     return false;
