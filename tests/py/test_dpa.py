@@ -28,13 +28,11 @@ def dpa(dev):
         yield dpa
 
 
+@pytest.mark.filterwarnings("ignore::pydoca.faults.FaultPlanWarning")  # the rule meets nothing
 def test_a_device_with_planned_faults_has_it_too():
     ran = []
-    with (
-        faults.inject(faults.FaultRule("fail", opcode="memcpy")),
-        pydoca.open_device("p0") as device,
-        pydoca.Dpa(device) as dpa,
-    ):
+    rule = faults.FaultRule("fail", opcode="dma.memcpy")
+    with faults.inject(rule), pydoca.open_device("p0") as device, pydoca.Dpa(device) as dpa:
         dpa.register("note", lambda thread: ran.append(thread.rank))
         dpa.launch("note").wait(PATIENCE)
     assert ran == [0]
