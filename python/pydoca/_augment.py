@@ -109,16 +109,27 @@ def _reduce_info(self: _core.DeviceInfo) -> tuple[Any, ...]:
     return _find_again, (self.name, self.side.name.lower(), self.vuid)
 
 
-@_method_of(_core.Capabilities, name="__copy__")
-def _copy_capabilities(self: _core.Capabilities) -> _core.Capabilities:
-    """Itself: it does not change."""
-    return self
+def _make_copyable(value: type, instead: str) -> None:
+    """Its objects do not change, so that a copy is the object; they tell of this process, which pickle leaves."""
+
+    @_method_of(value, name="__copy__")
+    def copy(self: Any) -> Any:
+        return self
+
+    @_method_of(value, name="__deepcopy__")
+    def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+        return self
+
+    @_method_of(value, name="__reduce__")
+    def reduce(self: Any) -> Any:
+        raise TypeError(f"a {value.__name__} cannot be pickled: pickle {instead}")
 
 
-@_method_of(_core.Capabilities, name="__deepcopy__")
-def _deepcopy_capabilities(self: _core.Capabilities, memo: dict[int, Any]) -> _core.Capabilities:
-    """Itself: it does not change."""
-    return self
+for _value in vars(_core).copy().values():
+    if isinstance(_value, type) and _value.__name__.endswith("Capabilities"):
+        _make_copyable(_value, "its DeviceInfo, or what to_dict() gives")
+_make_copyable(_core.RepresentorInfo, "what to_dict() gives")
+_make_copyable(_core.CrossTimestamp, "its numbers")
 
 
 @_method_of(_core.Context, name="stats")

@@ -215,6 +215,8 @@ def set_fabric(name: str) -> None:
 
     Raises InvalidValueError unless name is 1 to 64 characters of letters, digits, ``.``, ``_`` and ``-``.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"set_fabric: name is a str, not {name!r}")
     _core.sim_set_fabric(name)
     os.environ["PYDOCA_FABRIC"] = name
 

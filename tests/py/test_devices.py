@@ -342,4 +342,9 @@ def test_a_description_can_be_copied_and_pickled():
     info = pydoca.DeviceInfo("p0")
     for again in (copy.copy(info), copy.deepcopy(info), pickle.loads(pickle.dumps(info))):
         assert again == info
-    assert copy.deepcopy(info.capabilities) == copy.copy(info.capabilities) == info.capabilities
+    with pydoca.open_device(info) as device:
+        values = [info.capabilities, info.capabilities.dma, info.capabilities.rdma, device.representors()[0]]
+    for value in values:
+        assert copy.deepcopy(value) is copy.copy(value) is value
+        with pytest.raises(TypeError, match=f"a {type(value).__name__} cannot be pickled: pickle .*to_dict"):
+            pickle.dumps(value)

@@ -230,6 +230,9 @@ class CrossTimestamp:
     @property
     def accuracy(self) -> int:
         """The two were read at most so many nanoseconds apart."""
+    def __copy__(self) -> CrossTimestamp: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> CrossTimestamp: ...
+    def __reduce__(self) -> Any: ...
 
 class Clock:
     """The clocks of a device and of this machine. A simulated device has an oscillator that deviates by up
