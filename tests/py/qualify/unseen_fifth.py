@@ -172,15 +172,18 @@ def half_of_maximum() -> AbstractContextManager[None]:
 # Memory maps
 
 
+def _widened(access: Any) -> Any:
+    """Permissions by which the other side may write what it may read."""
+    if isinstance(access, str):
+        return "|".join("pci_read_write" if word == "pci_read_only" else word for word in access.split("|"))
+    read, write = pydoca.Access.PCI_READ_ONLY, pydoca.Access.PCI_READ_WRITE
+    return access & ~read | write if access is not None and access & read else access
+
+
 def writable_from_host() -> AbstractContextManager[None]:
     """What the other side of the link may read, it may write, too; the owner is not told."""
     wide: weakref.WeakSet[Any] = weakref.WeakSet()
     read, write = pydoca.Access.PCI_READ_ONLY, pydoca.Access.PCI_READ_WRITE
-
-    def widened(access: Any) -> Any:
-        if isinstance(access, str):
-            return "|".join("pci_read_write" if word == "pci_read_only" else word for word in access.split("|"))
-        return access & ~read | write if access is not None and access & read else access
 
     def make(place: int | None, returns: bool) -> Callable[[Function], Function]:
         def of(original: Function) -> Function:
@@ -188,7 +191,7 @@ def writable_from_host() -> AbstractContextManager[None]:
             def call(self: Any, *arguments: Any, **keys: Any) -> Any:
                 is_placed = place is not None and len(arguments) > place
                 given = arguments[0] if is_placed else keys.get("access")
-                more = widened(given)
+                more = _widened(given)
                 if more == given:
                     return original(self, *arguments, **keys)
                 try:
@@ -604,25 +607,8 @@ def bit_in_message() -> AbstractContextManager[None]:
     return replaced(comch.Connection, "send", with_argument(0, "data", spoil))
 
 
-@contextmanager
-def slow_long_messages() -> Iterator[None]:
-    is_long = False
-
-    def make(original: Function) -> Function:
-        @functools.wraps(original)
-        def send(self: Any, data: Any, **keys: Any) -> Any:
-            nonlocal is_long
-            is_long = memoryview(data).nbytes > 1024
-            try:
-                return original(self, data, **keys)
-            finally:
-                is_long = False
-
-        return send
-
-    rule = faults.FaultRule("delay", "comch.send", by="2 ms", when=lambda _: is_long)
-    with faults.inject(rule), replaced(comch.Connection, "send", make):
-        yield
+def slow_long_messages() -> AbstractContextManager[object]:
+    return faults.inject(faults.FaultRule("delay", "comch.send", by="2 ms", when=lambda sent: sent.length > 1024))
 
 
 def own_limit() -> AbstractContextManager[None]:
@@ -794,9 +780,12 @@ def stops_in_use() -> bool:
 @contextmanager
 def lent_by_host(length: int) -> Iterator[tuple[pydoca.Device, bytes]]:
     """The device, and the description of memory of the other side."""
-    with pydoca.open_device("p0") as device, pydoca.open_device("pf0") as host:
-        with host.mmap(pydoca.alloc(length), access="pci_read_only") as lent:
-            yield device, lent.export_pci()
+    with (
+        pydoca.open_device("p0") as device,
+        pydoca.open_device("pf0") as host,
+        host.mmap(pydoca.alloc(length), access="pci_read_only") as lent,
+    ):
+        yield device, lent.export_pci()
 
 
 def imports_damaged() -> bool:
@@ -821,22 +810,28 @@ def imports_few() -> bool:
 
 
 def ignores_alignment() -> bool:
-    with pydoca.open_device("p0") as device, device.mmap(pydoca.alloc(_PAGE)) as memory:
-        with pydoca.BufPool(4, 100, memory, element_alignment=64) as pool:
-            bufs = [pool.alloc() for _ in range(4)]
-            is_wrong = any(buf.head % 64 for buf in bufs)
-            for buf in bufs:
-                buf.close()
+    with (
+        pydoca.open_device("p0") as device,
+        device.mmap(pydoca.alloc(_PAGE)) as memory,
+        pydoca.BufPool(4, 100, memory, element_alignment=64) as pool,
+    ):
+        bufs = [pool.alloc() for _ in range(4)]
+        is_wrong = any(buf.head % 64 for buf in bufs)
+        for buf in bufs:
+            buf.close()
     return is_wrong
 
 
 def gives_twice() -> bool:
-    with pydoca.open_device("p0") as device, device.mmap(pydoca.alloc(_PAGE)) as memory:
-        with pydoca.BufPool(64, 64, memory) as pool:
-            bufs = [pool.alloc() for _ in range(60)]
-            count = len({buf.head for buf in bufs})
-            for buf in bufs:
-                buf.close()
+    with (
+        pydoca.open_device("p0") as device,
+        device.mmap(pydoca.alloc(_PAGE)) as memory,
+        pydoca.BufPool(64, 64, memory) as pool,
+    ):
+        bufs = [pool.alloc() for _ in range(60)]
+        count = len({buf.head for buf in bufs})
+        for buf in bufs:
+            buf.close()
     return count < 60
 
 
@@ -878,10 +873,9 @@ def loses_values() -> bool:
 def hashes_over_data() -> bool:
     target = pydoca.alloc(40)
     target[:8] = b"before: "
-    with sha_engine(target) as (sha, src, dst, bufs):
-        with bufs.get_by_data(src) as source, bufs.get_by_addr(dst) as sink:
-            sink.data_len = 8
-            sha.hash(source, sink, "sha256").wait(10)
+    with sha_engine(target) as (sha, src, dst, bufs), bufs.get_by_data(src) as source, bufs.get_by_addr(dst) as sink:
+        sink.data_len = 8
+        sha.hash(source, sink, "sha256").wait(10)
     return bytes(target) != b"before: " + hashlib.sha256(pattern(256)).digest()
 
 

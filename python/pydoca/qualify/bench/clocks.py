@@ -75,6 +75,12 @@ def _close_reading(clock: pydoca.Clock, which: ClockType) -> tuple[int, int]:
     return before, now
 
 
+def offset(device: pydoca.Device) -> float:
+    """Seconds by which the device's time of day is ahead of this machine's; behind it where negative."""
+    with pydoca.Clock(device) as clock:
+        return (clock.timestamp(ClockType.NIC_REAL_TIME) - time.time_ns()) / 1e9
+
+
 def crossings(device: pydoca.Device, which: ClockType, count: int) -> int:
     """Two clocks read together: both lie where single readings before and after put them. Returns how many."""
     with duty("read clocks together"), pydoca.Clock(device) as clock:

@@ -143,3 +143,6 @@ def test_clocks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measur
     for which in clocks.clocks(pydoca_device):
         count = clocks.readings(pydoca_device, which, seconds) + clocks.crossings(pydoca_device, which, 1000)
         pydoca_measure.record(f"clock.{clocks.name_of(which)}.readings", count, unit="1", min=1)
+    if pydoca.ClockType.NIC_REAL_TIME in clocks.clocks(pydoca_device):
+        most = 5 if pydoca_device.info.backend == "sim" else None  # that of a card may be in TAI, or not set at all
+        pydoca_measure.record("clock.offset", abs(clocks.offset(pydoca_device)), unit="s", better="lower", max=most)

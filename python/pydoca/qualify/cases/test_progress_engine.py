@@ -54,7 +54,8 @@ def test_completions(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_m
 )
 def test_usual_times(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
     for name, taken in usual.times(pydoca_device).items():
-        pydoca_measure.record(f"pe.usual.{name}", taken, unit="us", better="lower", max=250)
+        most = 1000 if name == "graph" else 250  # it has two copies and two functions
+        pydoca_measure.record(f"pe.usual.{name}", taken, unit="us", better="lower", max=most)
 
 
 @pytest.mark.pydoca_case(
@@ -76,12 +77,12 @@ def test_wake_ups_by_libraries(pydoca_device: pydoca.Device, pydoca_run: CaseRun
 @pytest.mark.pydoca_case("PE-7", title="contexts, connections and imports are made and ended soon", levels=ALL)
 def test_setups(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
     for name, taken in setups.times(pydoca_device).items():
-        pydoca_measure.record(f"pe.setup.{name}", taken, unit="ms", better="lower", max=50)
+        pydoca_measure.record(f"pe.setup.{name}", taken, unit="ms", better="lower", max=100)
 
 
 @pytest.mark.pydoca_case("PE-8", title="the first operation after a rest of the device is not late", levels=QUICK)
 def test_rests(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
-    for name, taken in wakes.after_rests(pydoca_device, 2, 1.2).items():
+    for name, taken in wakes.after_rests(pydoca_device, 3, 1.0).items():
         pydoca_measure.record(f"pe.rested.{name}", taken, unit="ms", better="lower", max=10)
 
 
@@ -99,6 +100,6 @@ def test_growth(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measur
     for name, grown in growth.of_operations(pydoca_device, count).items():
         pydoca_measure.record(f"pe.growth.{name}.resident", grown.resident / 1024, unit="KiB", max=1024)
         pydoca_measure.record(f"pe.growth.{name}.descriptors", grown.descriptors, unit="1", max=0)
-        pydoca_measure.record(f"pe.growth.{name}.time", grown.slowdown, unit="1", better="lower", max=2)
+        pydoca_measure.record(f"pe.growth.{name}.time", grown.slowdown, unit="1", better="lower", max=3)
     for name, slowdown in growth.of_starts(pydoca_device, 40).items():
         pydoca_measure.record(f"pe.growth.{name}.start", slowdown, unit="1", better="lower", max=4)

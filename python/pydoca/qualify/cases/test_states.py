@@ -122,6 +122,7 @@ def test_rdma(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure:
 @pytest.mark.pydoca_needs("pair", "sim")
 def test_comch(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     comch_states.told(sides)
+    comch_states.limits(sides)
     rounds = at(pydoca_run, smoke=4, quick=40, full=400)
     pydoca_measure.record("object.comch.last_words", comch_states.last_words(sides, 5, rounds), unit="1", min=rounds)
     count = at(pydoca_run, smoke=640, quick=12_800, full=128_000)

@@ -44,6 +44,26 @@ def told(sides: Sides) -> None:
         require_told("a comch connection", found, expected)
 
 
+def limits(sides: Sides) -> None:
+    """Both ends tell the smaller one of their greatest lengths: such a message arrives, and a longer one is refused."""
+    for at_server, at_client in ((128, 512), (512, 128), (256, 256)):
+        name, what = fresh_name(), f"a message between ends of {at_server} and {at_client} bytes at most"
+        most = min(at_server, at_client)
+        with Stand() as stand, duty(what):
+            pe = stand.engine()
+            server = comch.Server(pe, sides.dpu, sides.representor, name, max_msg_size=at_server)
+            stand.enter_context(server)
+            client = comch.Client(pe, sides.host, name, timeout=waiting.PATIENCE, max_msg_size=at_client)
+            here = stand.enter_context(client)
+            there = server.accept().wait(waiting.PATIENCE)
+            require_told(what, {"sizes": (here.max_msg_size, there.max_msg_size)}, {"sizes": (most, most)})
+            for sender, receiver in ((here, there), (there, here)):
+                sender.send(message(1, most)).wait(waiting.PATIENCE)
+                check(receiver.recv().wait(waiting.PATIENCE), message(1, most), what)
+                with refused(f"{what}, which is too long", pydoca.InvalidValueError):
+                    sender.send(bytes(most + 1))
+
+
 def last_words(sides: Sides, count: int, rounds: int) -> int:
     """One end sends and leaves; the other one, which has not read yet, still gets all, and then the end.
 

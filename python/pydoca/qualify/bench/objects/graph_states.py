@@ -67,6 +67,21 @@ class _Runs:
             raise ValueError("this function fails on purpose")
 
 
+def _change(runs: _Runs, number: int, turn: int) -> None:
+    """A function gets what its instance has been given last."""
+    runs.seen.clear()
+    instance = runs.instances[number]
+    for place, node in enumerate(runs.nodes):
+        instance[node] = (number, place, turn)
+    with duty("a run of a graph with other cookies"):
+        runs.begin(number)
+    _wait(runs, number)
+    if runs.seen != [(number, place, turn) for place in range(3)]:
+        raise DeviceFault(f"turn {turn} of an instance with cookies of its own: its functions got {runs.seen}")
+    for place, node in enumerate(runs.nodes):
+        instance[node] = (number, place)
+
+
 def check(device: pydoca.Device, rounds: int) -> int:
     """Instances run alone, at once, and with a failure; returns how many runs there were."""
     with Stand() as stand:
@@ -75,8 +90,9 @@ def check(device: pydoca.Device, rounds: int) -> int:
         for number in range(rounds):
             _one_round(runs, number % _INSTANCES)
             _all_at_once(runs)
+            _change(runs, number % _INSTANCES, number)
             _one_failure(runs, number % _INSTANCES)
-    return rounds * (_INSTANCES + 2)
+    return rounds * (_INSTANCES + 3)
 
 
 def _require_limits(runs: _Runs) -> None:

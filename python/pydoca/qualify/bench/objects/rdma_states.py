@@ -44,8 +44,8 @@ class _Restarted:
             if not self.ends[0].connections or here.rdma is not self.ends[0] or not here.is_connected:
                 raise DeviceFault(f"{what}: a connection does not tell its context, or that it is connected")
             self._move(bufs, here, number, what)
-            here.disconnect().wait(waiting.PATIENCE)
-            there.ended().wait(waiting.PATIENCE)
+            for connection in (here, there):  # peers that met by their details need not hear of each other's end
+                connection.disconnect().wait(waiting.PATIENCE)
             if here.is_connected or here.failure is not pydoca.Status.SUCCESS:
                 raise DeviceFault(f"{what}: a connection that this side ended tells {here.failure.name}")
         for end in self.ends:
@@ -146,9 +146,9 @@ def ends(device: pydoca.Device, count: int) -> int:
             for place, (here, there) in enumerate(pairs[ended:], ended):
                 _message(a, b, here, there, place, f"connection {place} after the end of {ended} others")
                 sent += 2
-            pairs[ended][ended % 2].disconnect().wait(waiting.PATIENCE)
-            other = pairs[ended][1 - ended % 2]
-            waiting.until_true(pe, lambda other=other: not other.is_connected, f"the end of connection {ended}")  # type: ignore[misc]
+            for end in pairs[ended]:
+                with duty(f"the end of connection {ended}"):
+                    end.disconnect().wait(waiting.PATIENCE)
             left = [place for place, pair in enumerate(pairs) if all(each.is_connected for each in pair)]
             if left != list(range(ended + 1, count)):
                 raise DeviceFault(f"connections up to {ended} have ended, and of {count} these are connected: {left}")

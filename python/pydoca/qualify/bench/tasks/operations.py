@@ -182,10 +182,13 @@ def _message(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], in
     return run_one
 
 
-def _send(stand: Stand, device: pydoca.Device, wait: Wait, *, back: bool = False) -> Callable[[], int]:
+def _send(
+    stand: Stand, device: pydoca.Device, wait: Wait, *, back: bool = False, longest: bool = False
+) -> Callable[[], int]:
     """Comch: from its send to its arrival."""
     sides = stand.enter_context(both_sides(device))
-    link, text = Link(stand, sides), message(1, _SIZE)
+    link = Link(stand, sides)
+    text = message(1, link.at_host.max_msg_size if longest else _SIZE)
     ends: tuple[comch.Connection, comch.Connection] = link.at_host, link.at_dpu
     sender, receiver = reversed(ends) if back else ends
 
@@ -232,5 +235,6 @@ OPERATIONS: dict[str, tuple[_Has, _Make]] = {
     "rdma.addition": (lambda device: device.info.supports("rdma_atomics"), _add_there),
     "message": (_has_link, _send),
     "message.back": (_has_link, partial(_send, back=True)),
+    "message.longest": (_has_link, partial(_send, longest=True)),
     "graph": (_has("dma"), _graph),
 }
