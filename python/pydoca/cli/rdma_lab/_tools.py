@@ -45,6 +45,8 @@ def find(program: str) -> str:
 
 def require_command(command: str, directory: Path, path: str) -> None:
     """Raises a LabError if the guest would not find the command: its files are those of this machine."""
+    if not command:
+        raise LabError("the command is empty; give a program and its arguments", NOT_FOUND)
     found = directory.joinpath(command).exists() if "/" in command else shutil.which(command, path=path)
     if not found:
         beginnings = (start for start in _PACKAGES_OF_COMMANDS if command.startswith(start))

@@ -130,7 +130,7 @@ def _read_state(path: Path) -> dict[str, Any]:
     file = path / "state.json"
     try:
         state = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{path} is not the directory of a run: it has no state.json") from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"{file} is not JSON ({error}); only the run itself writes that file") from None
