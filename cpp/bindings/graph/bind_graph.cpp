@@ -175,8 +175,8 @@ std::span<PyMethodDef> instance_submissions() {
   static std::array methods{
       raw_method<"submit($self, /)", &submit_instance>(
           "Runs the graph once; await the instance, or wait() for it. Its tasks are in flight until it has ended,\n"
-          "and call no callbacks. Raises InUseError while it runs and as part of another, InvalidValueError when a\n"
-          "node has no data, BadStateError when a task is in flight (doca_graph_instance_submit)."),
+          "and call no callbacks. Raises InUseError while it runs, as part of another and when one of its tasks is\n"
+          "in flight, InvalidValueError when a node has no data (doca_graph_instance_submit)."),
   };
   return methods;
 }

@@ -124,8 +124,8 @@ class GraphInstance(Awaitable):
     """
     def submit(self) -> None:
         """Runs the graph once; await the instance, or wait() for it. Its tasks are in flight until it has ended,
-        and call no callbacks. Raises InUseError while it runs and as part of another, InvalidValueError when a
-        node has no data, BadStateError when a task is in flight (doca_graph_instance_submit).
+        and call no callbacks. Raises InUseError while it runs, as part of another and when one of its tasks is
+        in flight, InvalidValueError when a node has no data (doca_graph_instance_submit).
         """
     def to_dot(self) -> str:
         """The graph in Graphviz' language; the nodes have the colours of their states."""
