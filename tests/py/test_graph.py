@@ -421,3 +421,21 @@ def test_names_of_functions_are_escaped_in_pictures(rig):
     (picture, dot) = (graph._repr_svg_(), graph.to_dot())
     assert "&lt;lambda&gt;" in picture
     assert '"0: <lambda>"' in dot
+
+
+def test_an_instance_with_a_task_in_flight_is_not_submitted(rig):
+    event = pydoca.SyncEvent(rig.device)
+    with event.as_context(rig.pe, num_tasks=4) as context:
+        graph = pydoca.Graph(rig.pe, num_instances=1)
+        node = graph.node(context)
+        with graph:
+            waits = context.wait_eq(5, submit=False)
+            instance = graph.create_instance({node: waits})
+            waits.submit()
+            with pytest.raises(pydoca.InUseError, match="it is in flight"):
+                instance.submit()
+            context.notify_set(5).wait(10)
+            waits.wait(10)
+            instance.destroy()
+            waits.free()
+    event.close()
