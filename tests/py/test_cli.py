@@ -300,6 +300,19 @@ def test_names_that_the_encoding_lacks_are_escaped(commands, tmp_path, encoding)
         assert "\\u0434" in run.stdout or "\\u043d" in run.stderr
 
 
+def test_a_side_that_the_environment_hides_is_told(commands):
+    line, env = commands.line("devices", "--side", "host"), {**commands.env, "PYDOCA_SIDE": "dpu"}
+    run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=env)
+    assert run.stdout.count("\n") == 1
+    assert run.stderr == "pydoca: PYDOCA_SIDE=dpu hides the devices of the other side\n"
+
+
+def test_a_flag_before_its_command_is_told_where_it_goes(commands):
+    run = commands.run("--json", "devices")
+    assert run.returncode == 2
+    assert "(flags follow their command: pydoca devices --json)" in run.stderr
+
+
 def test_a_closed_standard_input_is_told(commands):
     line = ["sh", "-c", '"$@" <&-', "sh", *commands.line("sha", "--profile", "bluefield2")]
     run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=commands.env)

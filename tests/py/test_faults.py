@@ -521,3 +521,9 @@ def test_the_plugin_imports_pydoca_where_it_is_used(pytester: Any):
     pytester.makepyfile("import sys\ndef test_it(): assert 'pydoca' not in sys.modules")
     pytester.runpytest_subprocess("-pno:cacheprovider", "-pno:hypothesispytest", timeout=150).assert_outcomes(passed=1)
     assert Path(faults.__file__).is_file()
+
+
+@pytest.mark.parametrize("rule", ["plan.toml", 5, None])
+def test_what_is_neither_plan_nor_rule_is_a_type_error(rule):
+    with pytest.raises(TypeError, match="inject: takes a FaultPlan, or rules"), faults.inject(rule):
+        pass

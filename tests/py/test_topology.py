@@ -275,3 +275,17 @@ def test_a_notebook_keeps_a_topology_as_a_picture_and_a_short_text():
     forms, _ = formatters.DisplayFormatter().format(sim.topology())
     assert forms["text/plain"].startswith("Topology  9 functions on 2 sides")
     assert set(forms) == {"text/plain", "text/html", "image/svg+xml"}
+
+
+def test_a_profile_alone_is_the_default_machine_with_it():
+    sim.load_topology({"profile": "bluefield2"})
+    assert {info.profile for info in pydoca.devices()} == {"bluefield2"}
+    with pytest.raises(pydoca.InvalidValueError, match='"bf9" is not a profile'):
+        sim.load_topology({"profile": "bf9"})
+
+
+def test_a_machine_without_functions_is_why_there_is_no_device():
+    sim.load_topology({})
+    assert "its topology has no function" in pydoca.unavailable_backends()["sim"]
+    with pytest.raises(pydoca.NotFoundError, match="sim: its topology has no function that is present"):
+        pydoca.devices()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import os
 import re
+import sys
 from typing import Any
 
 import pydoca
@@ -44,6 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"devices": documents, "unavailable_backends": absent})
     else:
         print_table(_HEADS, [_row(info) for info in infos])
+        hidden = os.environ.get("PYDOCA_SIDE")
+        if not infos and hidden:
+            print(f"pydoca: PYDOCA_SIDE={hidden} hides the devices of the other side", file=sys.stderr)
         if representors is not None:
             _print_representors(representors)
         _print_absent(absent)

@@ -243,7 +243,8 @@ class FaultPlan:
             return
         for number, report in enumerate(self.report(), start=1):
             if report.never:
-                text = f"rule {number} of the fault plan, {report.rule!r}, has met nothing: {report.never}"
+                where = " in this process" if self is _of_environment else ""  # others have the plan, too
+                text = f"rule {number} of the fault plan, {report.rule!r}, has met nothing{where}: {report.never}"
                 warnings.warn(text, FaultPlanWarning, stacklevel=2)
 
     def report(self) -> list[FaultReport]:
@@ -296,6 +297,7 @@ def inject(*rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> 
 
 
 _environment_seen = False
+_of_environment: FaultPlan | None = None
 _last: weakref.ref[FaultPlan] | None = None  # that was put in force
 
 
@@ -306,7 +308,7 @@ def _in_force() -> FaultPlan | None:
 
 
 def _load_environment() -> None:
-    global _environment_seen
+    global _environment_seen, _of_environment
     file = os.environ.get("PYDOCA_FAULTS")
     if _environment_seen or not file:
         return
@@ -314,7 +316,7 @@ def _load_environment() -> None:
         plan = FaultPlan.load(file)
     except (OSError, InvalidValueError) as error:
         raise InvalidValueError(f"the environment's PYDOCA_FAULTS: {error}") from error
-    _environment_seen = True
+    _environment_seen, _of_environment = True, plan
     try:
         plan.install()
     except AlreadyExistError:
