@@ -67,8 +67,7 @@ class Run:
         if self._directory is not None:
             self.record.machine = self.record.machine or inventory(self.record.device)
             self.record.findings = models_in_force(self.record.machine)
-            with self._kept():
-                self._directory.begin(self.record)
+            self._directory.begin(self.record)
         self.has_begun = True
 
     def add(self, case: CaseRecord) -> CaseRecord:
