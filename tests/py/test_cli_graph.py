@@ -58,7 +58,7 @@ def test_dot_is_the_plan_alone(capsys):
     ("arguments", "part"),
     [
         (["--device", "nope"], 'no device is called "nope"'),
-        (["--instances", "100000"], "num_tasks must be in 1..65536"),
+        (["--instances", "100000"], "--instances 100000: p0 runs at most 32768 at a time"),
         (["--size", "5M"], "at most 2097152"),
     ],
 )

@@ -6,7 +6,6 @@ Both come from the parser, by libraries of the extra `cli`, which are imported o
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -64,7 +63,8 @@ class _Print(argparse.Action):
             text = self._make(parser, value)
         except ModuleNotFoundError as error:
             parser.exit(1, f"pydoca: {option} needs {error.name}: pip install 'pydoca[cli]'\n")
-        sys.stdout.write(text.rstrip("\n") + "\n")
+        for line in text.splitlines():  # the stream keeps what it cannot write, unless that is large
+            print(line)
         parser.exit()
 
 
