@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import sys
@@ -63,7 +64,8 @@ def _accept_all_characters() -> None:
     """A name of a file may have characters that the terminal's encoding does not have."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            with contextlib.suppress(OSError):  # its descriptor is another one by now, and does not seek
+                stream.reconfigure(errors="backslashreplace")
 
 
 def _is_of_output(error: BaseException) -> bool:
