@@ -29,7 +29,7 @@ def document_of(answer: Answer, table: Table) -> dict[str, Any]:
 
 
 def _value_now(answer: OldName) -> dict[str, Any]:
-    """Of an old name of a value: the value that has its last words; DPU is PCI today."""
+    """The value that an old name stands for today: the one with its last words, with PCI in place of DPU."""
     words = answer.name.replace("_DPU_", "_PCI_")
     found = [
         value

@@ -53,14 +53,12 @@ def _name(document: Mapping[str, Any]) -> _Lines:
 
 
 def _asked(document: Mapping[str, Any], asked: str) -> _Lines:
-    if document["asked_is"] == "old name" and "value" in document:
-        member = f", in Python {document['member']}" if document["member"] else ""
-        yield f"{asked} is an old name of {document['value']} = {document['number']}{member}: a value of", ""
-    elif document["asked_is"] == "old name":
+    if "number" not in document:
         yield f"{asked} is an old name of", ""
-    else:
-        member = f", in Python {document['member']}" if document["member"] else ""
-        yield f"{asked} = {document['number']}{member}: a value of", ""
+        return
+    member = f", in Python {document['member']}" if document["member"] else ""
+    name = f"{asked} is an old name of {document['value']}" if "value" in document else asked
+    yield f"{name} = {document['number']}{member}: a value of", ""
 
 
 def _spelling(document: Mapping[str, Any]) -> _Lines:

@@ -10,7 +10,7 @@ from pydoca import comch
 from pydoca.qualify.bench import graphs, maps, messages, waiting
 from pydoca.qualify.bench.events import with_tasks
 from pydoca.qualify.bench.patterns import prbs31, view
-from pydoca.qualify.bench.sides import both_sides, names_of_link
+from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
 from pydoca.qualify.bench.zones import require_equal
 
@@ -146,11 +146,6 @@ def _has_server(info: pydoca.DeviceInfo) -> bool:
     return info.supports("comch_server") and info.supports("representors")
 
 
-def _has_link(info: pydoca.DeviceInfo) -> bool:
-    """This process sees both ends of the link."""
-    return info.backend == "sim" and names_of_link(info) is not None
-
-
 _CYCLES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[pydoca.Device], None]]] = {
     "dma": (lambda info: info.capabilities.dma is not None, _copy),
     "failure": (lambda info: info.capabilities.dma is not None, _fail),
@@ -158,9 +153,9 @@ _CYCLES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[pydoca.D
     "rdma": (lambda info: info.capabilities.rdma is not None, _connect),
     "sync_event": (lambda info: info.capabilities.sync_event is not None, _wait),
     "comch": (_has_server, _serve),
-    "comch_link": (_has_link, _listen),
-    "import_map": (_has_link, _import_map),
-    "import_event": (lambda info: _has_link(info) and info.supports("sync_event_export_to_remote_pci"), _import_event),
+    "comch_link": (has_link, _listen),
+    "import_map": (has_link, _import_map),
+    "import_event": (lambda info: has_link(info) and info.supports("sync_event_export_to_remote_pci"), _import_event),
     "mmap_advise": (lambda info: info.capabilities.mmap_advise is not None, _invalidate),
     "graph": (lambda info: info.capabilities.dma is not None, _run_graph),
     "clock": (lambda info: info.capabilities.clock is not None, _read_clocks),

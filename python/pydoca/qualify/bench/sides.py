@@ -42,6 +42,12 @@ def names_of_link(device: pydoca.Device | pydoca.DeviceInfo) -> tuple[str, str] 
     return None
 
 
+def has_link(device: pydoca.Device | pydoca.DeviceInfo) -> bool:
+    """Whether this process sees both ends of a link of the device, as on the simulator."""
+    info = device.info if isinstance(device, pydoca.Device) else device
+    return info.backend == "sim" and names_of_link(info) is not None
+
+
 def _represented(dpu: pydoca.DeviceInfo) -> list[str]:
     try:
         with pydoca.open_device(dpu.name, side="dpu") as device:

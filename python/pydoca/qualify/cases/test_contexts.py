@@ -9,6 +9,7 @@ import pytest
 from pydoca.qualify.bench import streams
 from pydoca.qualify.bench.rules import aftermath, awaits, independence, lives, many, reuse, timeouts, together
 from pydoca.qualify.cases.counts import at
+from pydoca.qualify.cases.needs import require
 
 if TYPE_CHECKING:
     import random
@@ -50,8 +51,7 @@ def test_independent_contexts(pydoca_device: pydoca.Device) -> None:
 )
 @pytest.mark.parametrize("library", streams.LIBRARIES)
 def test_streams(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, library: str) -> None:
-    if not streams.LIBRARIES[library][0](pydoca_device):
-        pytest.skip(f"{pydoca_device.name} has no {library}, or this process does not see both ends of its link")
+    require(streams.LIBRARIES[library][0](pydoca_device), pydoca_device, library)
     count = at(pydoca_run, smoke=1000, quick=70_000, full=200_000)
     pydoca_measure.record(f"context.{library}.tasks", streams.run(pydoca_device, library, count), unit="1", min=count)
 
@@ -82,8 +82,7 @@ def test_awaits(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measur
 @pytest.mark.pydoca_case("CTX-8", title="memory is the program's again once its task has ended", levels=ALL)
 @pytest.mark.parametrize("library", aftermath.LIBRARIES)
 def test_aftermath(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, library: str) -> None:
-    if not aftermath.LIBRARIES[library][0](pydoca_device):
-        pytest.skip(f"{pydoca_device.name} has no {library}, or this process does not see both ends of its link")
+    require(aftermath.LIBRARIES[library][0](pydoca_device), pydoca_device, library)
     ended = aftermath.check(pydoca_device, library, at(pydoca_run, smoke=5, quick=50, full=500))
     pydoca_measure.record(f"context.{library}.ended", ended, unit="1", min=1)
 
@@ -92,8 +91,7 @@ def test_aftermath(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_mea
     "CTX-9", title="tasks of all libraries at once do what they do alone, in one thread and in several", levels=ALL
 )
 def test_together(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    if not together.names(pydoca_device):
-        pytest.skip(f"{pydoca_device.name} has no library with tasks")
+    require(bool(together.names(pydoca_device)), pydoca_device, "library with tasks")
     count = at(pydoca_run, smoke=300, quick=10_000, full=100_000)
     ended = together.in_one_thread(pydoca_device, count) + together.in_threads(pydoca_device, count)
     pydoca_measure.record("context.together", ended, unit="1", min=2 * count)
@@ -102,7 +100,6 @@ def test_together(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
 @pytest.mark.pydoca_case("CTX-10", title="many objects of one kind at once do what each does alone", levels=ALL)
 @pytest.mark.parametrize("kind", many.KINDS)
 def test_many(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, kind: str) -> None:
-    if not many.KINDS[kind][0](pydoca_device):
-        pytest.skip(f"{pydoca_device.name} has no {kind}, or this process does not see both ends of its link")
+    require(many.KINDS[kind][0](pydoca_device), pydoca_device, kind)
     count = many.check(pydoca_device, kind, at(pydoca_run, smoke=16, quick=150, full=200))
     pydoca_measure.record(f"context.many.{kind.replace(' ', '_')}", count, unit="1", min=1)

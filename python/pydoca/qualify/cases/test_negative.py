@@ -12,6 +12,7 @@ from pydoca.qualify.bench.rules import flushes, refusals
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at
+from pydoca.qualify.cases.needs import require
 
 if TYPE_CHECKING:
     import random
@@ -118,8 +119,7 @@ def test_surprise_removal(pydoca_run: CaseRun) -> None:
 )
 @pytest.mark.parametrize("library", flushes.LIBRARIES)
 def test_flushes(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, library: str) -> None:
-    if not flushes.LIBRARIES[library][0](pydoca_device):
-        pytest.skip(f"{pydoca_device.name} has no {library}, or this process does not see both ends of its link")
+    require(flushes.LIBRARIES[library][0](pydoca_device), pydoca_device, library)
     stops = at(pydoca_run, smoke=2, quick=20, full=200)
     flushed = sum(flushes.check(pydoca_device, library) for _ in range(stops))
     pydoca_measure.record(f"fault.flushed.{library}", flushed, unit="1", min=stops)

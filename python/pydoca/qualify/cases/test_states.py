@@ -132,9 +132,8 @@ def test_comch(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> No
 @pytest.mark.pydoca_case(
     "OBJ-10", title="kernels on the DPA run once a thread, and meet this side by events and memory", levels=ALL
 )
+@pytest.mark.pydoca_needs("dpa")
 def test_dpa(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    if pydoca_device.info.capabilities.dpa is None:
-        pytest.skip(f"{pydoca_device.name} has no DPA")
     rounds = at(pydoca_run, smoke=20, quick=200, full=2000)
     pydoca_measure.record("object.dpa.threads", dpa_states.launches(pydoca_device, rounds), unit="1", min=rounds)
     pydoca_measure.record("object.dpa.rounds", dpa_states.exchanges(pydoca_device, rounds), unit="1", min=rounds)

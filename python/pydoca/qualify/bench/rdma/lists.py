@@ -29,7 +29,7 @@ class _Lists:
         self._pair, self._rng = Pair(stand, device, device, _MOST * _ROOM, **settings), rng
 
     def write(self, size: int, what: str) -> None:
-        """From a list to one piece of the peer's memory."""
+        """Writes a list to one piece of the peer's memory."""
         here, theirs = self._pair.here, self._pair.theirs
         from_, to = self._pieces(size, self._sent), [(0, size)]
         before = self._fill()
@@ -42,7 +42,7 @@ class _Lists:
         self._require(here, from_, theirs, to, before, what)
 
     def read(self, size: int, what: str) -> None:
-        """From one piece of the peer's memory to a list."""
+        """Reads one piece of the peer's memory into a list."""
         here, theirs = self._pair.here, self._pair.theirs
         from_, to = [(0, size)], self._pieces(size, self._sent)
         before = self._fill()
@@ -54,7 +54,7 @@ class _Lists:
         self._require(theirs, from_, here, to, before, what)
 
     def message(self, size: int, what: str) -> None:
-        """From a list to a list of the peer."""
+        """Sends a list to a list of the peer."""
         here, theirs = self._pair.here, self._pair.theirs
         from_, to = self._pieces(size, self._sent), self._pieces(size, self._received)
         before = self._fill()

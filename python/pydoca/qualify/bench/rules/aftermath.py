@@ -11,7 +11,7 @@ from pydoca.qualify.bench import dma, waiting
 from pydoca.qualify.bench.patterns import Bytes
 from pydoca.qualify.bench.rdma.pair import Pair
 from pydoca.qualify.bench.sha import algorithms
-from pydoca.qualify.bench.sides import both_sides, names_of_link
+from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.bench.zones import require_equal
 
@@ -125,19 +125,15 @@ def _reads(stand: Stand, device: pydoca.Device) -> _Batch:
     return _transfers(stand, device, read=True)
 
 
-def _has(library: str) -> Callable[[pydoca.Device], bool]:
-    return lambda device: getattr(device.info.capabilities, library) is not None
-
-
-def _has_link(device: pydoca.Device) -> bool:
-    return device.info.supports("dma") and device.info.backend == "sim" and names_of_link(device) is not None
+def _copies_across_are_there(device: pydoca.Device) -> bool:
+    return device.info.supports("dma") and has_link(device)
 
 
 LIBRARIES: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pydoca.Device], _Batch]]] = {
-    "copies": (_has("dma"), _copies),
-    "copies.read": (_has_link, _read_across),
-    "copies.write": (_has_link, _write_across),
-    "digests": (_has("sha"), _digests),
-    "rdma.writes": (_has("rdma"), _writes),
-    "rdma.reads": (_has("rdma"), _reads),
+    "copies": (lambda device: device.info.supports("dma"), _copies),
+    "copies.read": (_copies_across_are_there, _read_across),
+    "copies.write": (_copies_across_are_there, _write_across),
+    "digests": (lambda device: device.info.supports("sha"), _digests),
+    "rdma.writes": (lambda device: device.info.supports("rdma"), _writes),
+    "rdma.reads": (lambda device: device.info.supports("rdma"), _reads),
 }

@@ -10,7 +10,7 @@ from pydoca import comch
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.events import with_tasks
 from pydoca.qualify.bench.rdma.pair import Pair
-from pydoca.qualify.bench.sides import both_sides, fresh_name, names_of_link
+from pydoca.qualify.bench.sides import both_sides, fresh_name, has_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
 _COUNT = 16
@@ -94,12 +94,8 @@ def _has_waits(device: pydoca.Device) -> bool:
     return device.info.supports("sync_event") and device.info.supports("async_sync_event_wait")
 
 
-def _has_link(device: pydoca.Device) -> bool:
-    return device.info.backend == "sim" and names_of_link(device) is not None
-
-
 LIBRARIES: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pydoca.Device, Calls], Waiting]]] = {
     "waits": (_has_waits, _waits),
     "receives": (lambda device: device.info.supports("rdma"), _receives),
-    "messages": (_has_link, _sends),
+    "messages": (has_link, _sends),
 }

@@ -144,14 +144,10 @@ def _server(stand: Stand, pe: pydoca.ProgressEngine, device: pydoca.Device, chan
     return comch.Server(pe, device, representor, fresh_name(), **_options(changes))
 
 
-def _has(library: str) -> Callable[[pydoca.DeviceInfo], bool]:
-    return lambda info: getattr(info.capabilities, library) is not None
-
-
 LIBRARIES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], _Make]] = {
-    "dma": (_has("dma"), _dma),
-    "sha": (_has("sha"), _sha),
-    "rdma": (_has("rdma"), _rdma),
-    "mmap_advise": (_has("mmap_advise"), _advise),
+    "dma": (lambda info: info.supports("dma"), _dma),
+    "sha": (lambda info: info.supports("sha"), _sha),
+    "rdma": (lambda info: info.supports("rdma"), _rdma),
+    "mmap_advise": (lambda info: info.supports("mmap_advise"), _advise),
     "comch": (lambda info: info.supports("comch_server") and info.supports("representors"), _server),
 }

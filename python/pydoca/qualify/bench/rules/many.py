@@ -9,7 +9,7 @@ import numpy as np
 import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import view
-from pydoca.qualify.bench.sides import both_sides, names_of_link
+from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, require_value
 from pydoca.qualify.bench.zones import require_equal
 
@@ -115,21 +115,13 @@ def _imported_events(stand: Stand, device: pydoca.Device, count: int) -> None:
         require_value(event.get(), number + 1, f"the value of event {number}, which the other side has set")
 
 
-def _has_dma(device: pydoca.Device) -> bool:
-    return device.info.supports("dma")
-
-
-def _has_link(device: pydoca.Device) -> bool:
-    return device.info.backend == "sim" and names_of_link(device) is not None
-
-
 KINDS: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pydoca.Device, int], None]]] = {
-    "maps": (_has_dma, _maps),
-    "contexts": (_has_dma, _contexts),
+    "maps": (lambda device: device.info.supports("dma"), _maps),
+    "contexts": (lambda device: device.info.supports("dma"), _contexts),
     "events": (lambda device: device.info.supports("sync_event"), _events),
-    "imports": (lambda device: _has_dma(device) and _has_link(device), _imports),
+    "imports": (lambda device: device.info.supports("dma") and has_link(device), _imports),
     "imported events": (
-        lambda device: device.info.supports("sync_event_export_to_remote_pci") and _has_link(device),
+        lambda device: device.info.supports("sync_event_export_to_remote_pci") and has_link(device),
         _imported_events,
     ),
 }

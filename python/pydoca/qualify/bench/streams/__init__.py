@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pydoca
-from pydoca.qualify.bench.sides import names_of_link
+from pydoca.qualify.bench.sides import has_link
 from pydoca.qualify.bench.streams.completions import Completions, Library
 from pydoca.qualify.bench.streams.copies import AnyCopies, SmallCopies, across
 from pydoca.qualify.bench.streams.local import Additions, SmallHashes
@@ -74,27 +74,18 @@ def run(device: pydoca.Device, name: str, count: int) -> int:
     return count
 
 
-def _has(library: str) -> Callable[[pydoca.Device], bool]:
-    return lambda device: getattr(device.info.capabilities, library) is not None
-
-
-def _has_link(device: pydoca.Device) -> bool:
-    """This process sees both ends of the link."""
-    return device.info.backend == "sim" and names_of_link(device) is not None
-
-
 def _has_copies_across(device: pydoca.Device) -> bool:
-    return device.info.supports("dma") and _has_link(device)
+    return device.info.supports("dma") and has_link(device)
 
 
 LIBRARIES: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pydoca.Device, Completions], Library]]] = {
-    "dma": (_has("dma"), SmallCopies),
-    "dma.any": (_has("dma"), AnyCopies),
+    "dma": (lambda device: device.info.supports("dma"), SmallCopies),
+    "dma.any": (lambda device: device.info.supports("dma"), AnyCopies),
     "dma.read": (_has_copies_across, partial(across, read=True)),
     "dma.write": (_has_copies_across, partial(across, read=False)),
-    "sha": (_has("sha"), SmallHashes),
-    "sync_event": (_has("sync_event"), Additions),
-    "rdma": (_has("rdma"), Transfers),
-    "comch": (_has_link, Texts),
-    "comch.back": (_has_link, partial(Texts, back=True)),
+    "sha": (lambda device: device.info.supports("sha"), SmallHashes),
+    "sync_event": (lambda device: device.info.supports("sync_event"), Additions),
+    "rdma": (lambda device: device.info.supports("rdma"), Transfers),
+    "comch": (has_link, Texts),
+    "comch.back": (has_link, partial(Texts, back=True)),
 }

@@ -8,7 +8,7 @@ import pydoca
 from pydoca.qualify.bench.maps import Copier
 from pydoca.qualify.bench.patterns import Bytes, prbs31, view
 from pydoca.qualify.bench.rdma.pair import Pair
-from pydoca.qualify.bench.sides import both_sides, names_of_link
+from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.waiting import Stand, duty, finish
 from pydoca.qualify.bench.zones import require_equal
 
@@ -45,7 +45,7 @@ def _copies(device: pydoca.Device, size: int) -> int:
         _stamp(view(far))
         maps = [stand.enter_context(device.mmap(each)) for each in (far, near)]
         _between(stand, device, maps[0], maps[1], view(far), view(near))
-        if device.info.backend == "sim" and names_of_link(device) is not None:
+        if has_link(device):
             _across(stand, device, size)
     return 2 * len(_places(size))
 
@@ -53,7 +53,7 @@ def _copies(device: pydoca.Device, size: int) -> int:
 def _between(
     stand: Stand, device: pydoca.Device, far: pydoca.Mmap, near: pydoca.Mmap, large: Bytes, small: Bytes
 ) -> None:
-    """From each place, and to each."""
+    """Copies from each place, and to each."""
     copier = Copier(stand, device)
     for place in _places(len(large)):
         what = f"4,096 bytes at {place:#x} of a map of {len(large):#x}"

@@ -9,7 +9,7 @@ from typing import Any
 import pydoca
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.rdma.pair import Pair, see
-from pydoca.qualify.bench.sides import names_of_link
+from pydoca.qualify.bench.sides import has_link, names_of_link
 from pydoca.qualify.bench.waiting import Stand, duty
 from pydoca.qualify.bench.zones import Zoned
 
@@ -174,17 +174,13 @@ class _Swap(_Add):
         return self._pair.ab.atomic_cmp_swp(self._word(), dst, 1, 2, submit=submit)
 
 
-def _has_link(info: pydoca.DeviceInfo) -> bool:
-    return info.backend == "sim" and names_of_link(info) is not None
-
-
 def _has_atomics(info: pydoca.DeviceInfo) -> bool:
     return info.supports("rdma") and info.supports("rdma_atomics")
 
 
 FILLS: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[Stand, pydoca.Device], Fill]]] = {
     "copy": (lambda info: info.supports("dma"), _Copy),
-    "copy to the host": (lambda info: info.supports("dma") and _has_link(info), _CopyAcross),
+    "copy to the host": (lambda info: info.supports("dma") and has_link(info), _CopyAcross),
     "digest": (lambda info: info.supports("sha"), _Digest),
     "read": (lambda info: info.supports("rdma"), _Read),
     "receive": (lambda info: info.supports("rdma"), _Receive),

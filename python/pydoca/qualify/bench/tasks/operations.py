@@ -18,7 +18,7 @@ from pydoca.qualify.bench.messages import Link, check, message
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.rdma.pair import Pair
 from pydoca.qualify.bench.rdma.speed import Writes
-from pydoca.qualify.bench.sides import both_sides, names_of_link
+from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, Wait, duty, require_value
 from pydoca.qualify.bench.zones import require_equal
 
@@ -211,30 +211,21 @@ def _graph(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]
     return lambda: chain.run(1, wait)
 
 
-def _has(library: str) -> Callable[[pydoca.Device], bool]:
-    return lambda device: getattr(device.info.capabilities, library) is not None
-
-
-def _has_link(device: pydoca.Device) -> bool:
-    """This process sees both ends of the link."""
-    return device.info.backend == "sim" and names_of_link(device) is not None
-
-
 _Has = Callable[[pydoca.Device], bool]
 _Make = Callable[[Stand, pydoca.Device, Wait], Callable[[], int]]
 OPERATIONS: dict[str, tuple[_Has, _Make]] = {
-    "copy": (_has("dma"), _copy),
-    "copy.across": (lambda device: device.info.supports("dma") and _has_link(device), _copy_across),
-    "digest": (_has("sha"), _hash),
-    "invalidation": (_has("mmap_advise"), _invalidate),
-    "addition": (_has("sync_event"), _add),
+    "copy": (lambda device: device.info.supports("dma"), _copy),
+    "copy.across": (lambda device: device.info.supports("dma") and has_link(device), _copy_across),
+    "digest": (lambda device: device.info.supports("sha"), _hash),
+    "invalidation": (lambda device: device.info.supports("mmap_advise"), _invalidate),
+    "addition": (lambda device: device.info.supports("sync_event"), _add),
     "wait": (lambda device: device.info.supports("async_sync_event_wait"), _wait_task),
-    "rdma.write": (_has("rdma"), _write),
-    "rdma.read": (_has("rdma"), _read),
-    "rdma.message": (_has("rdma"), _message),
+    "rdma.write": (lambda device: device.info.supports("rdma"), _write),
+    "rdma.read": (lambda device: device.info.supports("rdma"), _read),
+    "rdma.message": (lambda device: device.info.supports("rdma"), _message),
     "rdma.addition": (lambda device: device.info.supports("rdma_atomics"), _add_there),
-    "message": (_has_link, _send),
-    "message.back": (_has_link, partial(_send, back=True)),
-    "message.longest": (_has_link, partial(_send, longest=True)),
-    "graph": (_has("dma"), _graph),
+    "message": (has_link, _send),
+    "message.back": (has_link, partial(_send, back=True)),
+    "message.longest": (has_link, partial(_send, longest=True)),
+    "graph": (lambda device: device.info.supports("dma"), _graph),
 }
