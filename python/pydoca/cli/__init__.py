@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -15,6 +16,8 @@ from pydoca.cli._log_output import show_logs
 from pydoca.cli._parser import parse
 
 __all__ = ["main"]
+
+_ERRORS_OF_WRITE = {errno.EAGAIN, errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,7 +79,7 @@ def _is_of_output(error: BaseException) -> bool:
         return False
     try:
         sys.stdout.flush()  # what could not be written is still there, unless nothing is kept back (python -u)
-        if not isinstance(error, BrokenPipeError) and not _keeps_nothing_back():
+        if not isinstance(error, BrokenPipeError) and not (_keeps_nothing_back() and error.errno in _ERRORS_OF_WRITE):
             return False
     except OSError:
         pass
