@@ -258,7 +258,7 @@ def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64)
         with duty("start the DMA engine with ordered completions"):
             stand.enter_context(dma)
             tasks = [dma.memcpy(*pair, user_data=i, submit=False) for i, pair in enumerate(zip(src, dst, strict=True))]
-        for _ in range(-(-count // depth)):
+        for _ in waiting.paced(-(-count // depth)):
             check.begin()
             for buf in dst:
                 buf.reset_data_len()

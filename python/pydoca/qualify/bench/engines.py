@@ -100,14 +100,15 @@ def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
         with duty("start the DMA engine"):
             dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=depth, on_completion=completed))
             tasks = [dma.memcpy(*pair, user_data=i, submit=False) for i, pair in enumerate(zip(src, dst, strict=True))]
-        rounds = -(-count // depth)
-        for number in range(rounds):
+        done = 0
+        for number in waiting.paced(-(-count // depth)):
             stamps[:] = number
             _one_round(pe, tasks, dst, dma if number % 2 else None)
             if seen != [number + 1] * depth:
                 raise DeviceFault(f"after {number + 1} rounds of {depth} copies, their completions were {seen}")
             require_equal(ends.target, ends.source, f"round {number} of copies")
-        return rounds * depth
+            done += depth
+        return done
 
 
 def _one_round(

@@ -57,11 +57,7 @@ def resident() -> int:
 
 
 def growth(cycle: Callable[[], object], cycles: int, warm: int = 3) -> Usage:
-    """What so many cycles leave behind, beyond what a few cycles left before.
-
-    A leak of memory shows itself in each quarter of them, and what an allocator keeps for later in some: the quarter
-    with the least stands for all.
-    """
+    """What so many cycles leave behind, beyond what a few cycles left before."""
     for _ in range(warm):
         cycle()
     _give_back()
@@ -71,8 +67,16 @@ def growth(cycle: Callable[[], object], cycles: int, warm: int = 3) -> Usage:
         for _ in range(quarter, cycles, _PARTS):
             cycle()
         sizes.append(resident())
-    least = min(later - earlier for earlier, later in itertools.pairwise(sizes))
-    return (settled(before) - before)._replace(resident=_PARTS * max(0, least))
+    return (settled(before) - before)._replace(resident=leaked(sizes))
+
+
+def leaked(sizes: list[int]) -> int:
+    """Bytes that were left behind, by what was in use at the ends of equal parts of the work.
+
+    A leak of memory shows itself in each part, and what an allocator keeps for later in some: the part with the least
+    stands for all.
+    """
+    return (len(sizes) - 1) * max(0, min(later - earlier for earlier, later in itertools.pairwise(sizes)))
 
 
 def _give_back() -> None:

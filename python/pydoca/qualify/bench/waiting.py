@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pydoca
 
+_LONGEST = 30.0  # seconds; what takes some, also beside a busy machine
 PATIENCE = 20.0  # seconds; an operation takes far less, also beside a busy machine
 
 
@@ -62,6 +63,17 @@ def time_of(task: pydoca.Task, what: str) -> int:
         task.submit()
         task.wait(PATIENCE)
         return time.perf_counter_ns() - begin
+
+
+def paced(count: int) -> Iterator[int]:
+    """The numbers below count, and fewer when they take half a minute: on a device that is far too slow a case ends
+    all the same, and those that judge times say what is wrong.
+    """
+    end = time.monotonic() + _LONGEST
+    for number in range(count):
+        yield number
+        if time.monotonic() > end:
+            return
 
 
 Wait = Callable[[pydoca.ProgressEngine, Callable[[], object], str], None]  # until the condition is true

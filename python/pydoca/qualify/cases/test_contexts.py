@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pydoca.qualify.bench import streams
-from pydoca.qualify.bench.rules import aftermath, awaits, independence, lives, many, reuse, timeouts, together
+from pydoca.qualify.bench.rules import (
+    aftermath,
+    awaits,
+    independence,
+    lives,
+    many,
+    reuse,
+    situations,
+    timeouts,
+    together,
+)
 from pydoca.qualify.cases.counts import at
 from pydoca.qualify.cases.needs import require
 
@@ -53,7 +63,9 @@ def test_independent_contexts(pydoca_device: pydoca.Device) -> None:
 def test_streams(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, library: str) -> None:
     require(streams.LIBRARIES[library][0](pydoca_device), pydoca_device, library)
     count = at(pydoca_run, smoke=1000, quick=70_000, full=200_000)
-    pydoca_measure.record(f"context.{library}.tasks", streams.run(pydoca_device, library, count), unit="1", min=count)
+    run = streams.run(pydoca_device, library, count)
+    pydoca_measure.record(f"context.{library}.tasks", run.tasks, unit="1", min=1)
+    pydoca_measure.record(f"context.{library}.growth", max(0, run.growth) / 1024, unit="KiB", better="lower", max=1024)
 
 
 @pytest.mark.pydoca_case("CTX-5", title="a task that is used again does what it says now", levels=ALL)
@@ -103,3 +115,19 @@ def test_many(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure:
     require(many.KINDS[kind][0](pydoca_device), pydoca_device, kind)
     count = many.check(pydoca_device, kind, at(pydoca_run, smoke=16, quick=150, full=200))
     pydoca_measure.record(f"context.many.{kind.replace(' ', '_')}", count, unit="1", min=1)
+
+
+@pytest.mark.pydoca_case("CTX-11", title="a task's callback begins the next one", levels=ALL)
+@pytest.mark.pydoca_needs("dma")
+def test_callbacks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    done = streams.in_callbacks(pydoca_device, at(pydoca_run, smoke=300, quick=10_000, full=50_000))
+    pydoca_measure.record("context.in_callbacks", done, unit="1", min=1)
+
+
+@pytest.mark.pydoca_case(
+    "CTX-12", title="operations of each library do what they do after failures, flushes and many objects", levels=ALL
+)
+@pytest.mark.pydoca_needs("dma")
+def test_situations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    done = situations.check(pydoca_device, at(pydoca_run, smoke=3, quick=30, full=300))
+    pydoca_measure.record("context.situations", done, unit="1", min=1)

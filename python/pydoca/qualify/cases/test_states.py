@@ -9,6 +9,7 @@ import pytest
 import pydoca
 from pydoca.qualify.bench.objects import (
     comch_states,
+    conf_states,
     device_states,
     dpa_states,
     engine_states,
@@ -137,6 +138,7 @@ def test_dpa(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: 
     rounds = at(pydoca_run, smoke=20, quick=200, full=2000)
     pydoca_measure.record("object.dpa.threads", dpa_states.launches(pydoca_device, rounds), unit="1", min=rounds)
     pydoca_measure.record("object.dpa.rounds", dpa_states.exchanges(pydoca_device, rounds), unit="1", min=rounds)
+    dpa_states.operations(pydoca_device)
 
 
 @pytest.mark.pydoca_case(
@@ -149,3 +151,4 @@ def test_tasks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure
     if pydoca_device.info.supports("async_sync_event_wait"):
         pydoca_measure.record("object.task.waits", task_states.waits(pydoca_device, rounds), unit="1", min=rounds)
     task_states.settings(pydoca_device)
+    pydoca_measure.record("object.task.kinds", conf_states.check(pydoca_device), unit="1", min=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import prbs31, view
@@ -59,3 +61,42 @@ def exchanges(device: pydoca.Device, rounds: int) -> int:
         run.wait(waiting.PATIENCE)
         require_value(done.get(), rounds, "the answers of a kernel")
     return rounds
+
+
+def operations(device: pydoca.Device) -> None:
+    """A kernel reads, sets, adds to and waits for an event, which tells it what it has done itself."""
+    told: list[tuple[str, int, int]] = []
+
+    def work(thread: pydoca.DpaThread, event: pydoca.DpaSyncEvent) -> None:
+        told.append(("threads", thread.num_threads, 1))
+        told.append(("value", event.get(), 0))
+        event.update_set(0x1234)
+        told.append(("value after it was set", event.get(), 0x1234))
+        told.append(("value before an addition", event.update_add(2), 0x1234))
+        told.append(("value after an addition", event.get(), 0x1236))
+        for wait, value, mask in ((event.wait_eq, 0x36, 0xFF), (event.wait_gt, 0x11, 0xFF00), (event.wait_neq, 7, 15)):
+            wait(value, mask, timeout=waiting.PATIENCE)
+        for name, wait, value in (
+            ("eq", event.wait_eq, 7),
+            ("gt", event.wait_gt, 0x1236),
+            ("neq", event.wait_neq, 0x1236),
+        ):
+            told.append((f"wait_{name} for what does not come", _ends(wait, value), 0))
+
+    with Stand() as stand, duty("a kernel and its event"):
+        dpa = stand.enter_context(pydoca.Dpa(device))
+        dpa.register("work", work)
+        event = stand.enter_context(pydoca.SyncEvent(device, publisher=dpa, subscriber=dpa))
+        dpa.launch("work", event.dpa_handle(dpa)).wait(waiting.PATIENCE)
+    for what, found, expected in told:
+        require_value(found, expected, f"{what}, told to a kernel,")
+    require_value(len(told), 8, "the answers to a kernel")
+
+
+def _ends(wait: Callable[..., None], value: int) -> bool:
+    """Whether it ends within a moment."""
+    try:
+        wait(value, timeout=0.002)
+    except pydoca.TimeOutError:
+        return False
+    return True

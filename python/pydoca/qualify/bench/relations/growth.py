@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -31,12 +32,13 @@ def of_operations(device: pydoca.Device, count: int) -> dict[str, Growth]:
 
 
 def _growth(run_one: Callable[[], int], count: int) -> Growth:
-    for _ in range(_WARM):
-        run_one()
-    before = resources.settled()
-    times = np.array([run_one() for _ in range(count)])
-    grown = resources.settled(before) - before
-    return Growth(grown.resident, grown.descriptors, slowdown(times))
+    times, numbers = np.zeros(_WARM + count, np.int64), itertools.count()
+
+    def cycle() -> None:
+        times[next(numbers)] = run_one()
+
+    grown = resources.growth(cycle, count, _WARM)
+    return Growth(grown.resident, grown.descriptors, slowdown(times[_WARM:]))
 
 
 def slowdown(times: np.typing.NDArray[np.int64]) -> float:

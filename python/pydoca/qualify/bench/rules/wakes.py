@@ -15,7 +15,7 @@ def asleep(device: pydoca.Device, count: int) -> int:
     with Stand() as stand:
         found = operations(stand, device, waiting.sleep_until)
         for run_one in found.values():
-            for _ in range(count):
+            for _ in waiting.paced(count):
                 run_one()
     return len(found)
 

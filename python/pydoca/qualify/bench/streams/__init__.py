@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import pydoca
+from pydoca.qualify.bench import resources, waiting
 from pydoca.qualify.bench.sides import has_link
 from pydoca.qualify.bench.streams.completions import Completions, Library
 from pydoca.qualify.bench.streams.copies import AnyCopies, SmallCopies, across
@@ -14,7 +16,9 @@ from pydoca.qualify.bench.streams.peers import Transfers
 from pydoca.qualify.bench.streams.texts import Texts
 from pydoca.qualify.bench.waiting import Stand, duty
 
-_WAYS = 5
+_WAYS = 4
+_PARTS = 8  # of a stream's tasks: what each of them leaves behind is counted for the second half
+_THREADSAFE = 101  # one of so many takes the way between threads, which waits for all that are in flight
 
 
 class Stream:
@@ -28,11 +32,43 @@ class Stream:
         self._ends.check = self._library.check
         self._count = 0
 
+    @property
+    def goes_on_by_itself(self) -> bool:
+        """Whether one task that ends makes room for the next one: messages also have an end where they arrive."""
+        return not isinstance(self._library, Transfers | Texts)
+
+    def go_on_to(self, count: int) -> None:
+        """Fills the window; each task that ends begins the next one in its callback, up to so many."""
+
+        def next_one() -> None:
+            if self._count < count:
+                number, self._count = self._count, self._count + 1
+                self._ends.add(number, self._library.begin(number, True))
+
+        self._ends.go_on = next_one
+        with duty(f"fill the window of {self._name}"):
+            for _ in range(self._library.window):
+                next_one()
+
     def step(self) -> None:
         """Submits one more, and takes completions where the window is full."""
         self._begin(self._count)
         self._count += 1
         self._ends.progress(self._library, self._library.window - 1, f"{self._name}: task {self._count - 1}")
+
+    @property
+    def starts_again(self) -> bool:
+        """Whether its context can start once more: others are connected, or start once."""
+        return isinstance(self._library, SmallCopies | AnyCopies | SmallHashes)
+
+    def start_again(self) -> None:
+        """Its context stops behind its last task, and starts again."""
+        context = self._library.context
+        self.end()
+        with duty(f"stop and start {self._name} behind {self._count} tasks"):
+            context.stop()
+            self._engine.run_until(lambda: context.state is pydoca.ContextState.IDLE, timeout=waiting.PATIENCE)
+            context.start()
 
     def end(self) -> None:
         """Raises DeviceFault unless all have ended, each once."""
@@ -48,7 +84,7 @@ class Stream:
         return engine
 
     def _begin(self, number: int) -> None:
-        way = number % _WAYS
+        way = _WAYS if number % _THREADSAFE == 0 else number % _WAYS
         with duty(f"submit task {number}"):
             task = self._library.begin(number, way == 0)
             self._ends.add(number, task)
@@ -59,19 +95,48 @@ class Stream:
             elif way == 3:
                 task.submit(pydoca.SubmitFlags.NONE)
                 self._library.context.flush_tasks()
-            elif way == 4:
+            elif way == _WAYS:
                 self._engine.submit_threadsafe(task)
                 self._engine.drain()  # submits it: tasks keep their order
 
 
-def run(device: pydoca.Device, name: str, count: int) -> int:
-    """So many tasks of one of LIBRARIES; returns how many."""
+class Run(NamedTuple):
+    """How many tasks there were, and the bytes of memory that the second half of them left behind."""
+
+    tasks: int
+    growth: int
+
+
+def run(device: pydoca.Device, name: str, count: int) -> Run:
+    """So many tasks of one of LIBRARIES, and fewer where the device takes far too long; a context starts again after a
+    quarter of them.
+    """
+    done, sizes = 0, list[int]()
     with Stand() as stand:
         stream = Stream(stand, device, name)
-        for _ in range(count):
+        for number in waiting.paced(count):
+            if number == count // 4 and stream.starts_again:
+                stream.start_again()
+            if number >= count // 2 and number % (count // _PARTS) == 0:
+                sizes.append(resources.resident())
             stream.step()
+            done += 1
         stream.end()
-    return count
+        return Run(done, resources.leaked(sizes) if len(sizes) > 2 else 0)
+
+
+def in_callbacks(device: pydoca.Device, count: int) -> int:
+    """So many tasks of each library, each begun in the callback of another one; returns how many there were of all."""
+    done = 0
+    for name, (has, _) in LIBRARIES.items():
+        if has(device):
+            with Stand() as stand:
+                stream = Stream(stand, device, name)
+                if stream.goes_on_by_itself:
+                    stream.go_on_to(count)
+                    done += count
+                stream.end()
+    return done
 
 
 def _has_copies_across(device: pydoca.Device) -> bool:

@@ -28,6 +28,7 @@ class Completions:
 
     def __init__(self) -> None:
         self.check: Callable[[int, pydoca.Task], None] = lambda *_: None
+        self.go_on: Callable[[], None] = lambda: None  # is called in the callback, behind the end of a task
         self.callbacks: dict[str, Any] = {"on_completion": self.ended, "on_error": self.ended, "user_data": self}
         self._pending: dict[int, pydoca.Task] = {}
         self._fault: DeviceFault | None = None
@@ -56,6 +57,7 @@ class Completions:
             raise DeviceFault(f"task {number} has failed with {task.status.name}")
         self.check(number, task)
         task.free()
+        self.go_on()
 
     def fail(self, fault: DeviceFault) -> None:
         """For what arrives apart from completions."""

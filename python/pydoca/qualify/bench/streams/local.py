@@ -53,7 +53,8 @@ class Additions:
         self.window = 16
         _, self._event = with_tasks(stand, device, self.window, **ends.callbacks)
         self.context = self._event
-        self._told: set[int] = set()
+        self._told: set[int] = set()  # values from self._least on
+        self._least = 0  # each below it was told
 
     def begin(self, number: int, submit: bool) -> pydoca.Task:
         """Adds 1."""
@@ -62,6 +63,9 @@ class Additions:
     def check(self, number: int, task: pydoca.Task) -> None:
         """The value before is of this addition alone."""
         before = task.result()
-        if before in self._told or not 0 <= before < number + self.window:
+        if before in self._told or not self._least <= before < number + self.window:
             raise DeviceFault(f"addition {number} is told that the value before it was {before}")
         self._told.add(before)
+        while self._least in self._told:
+            self._told.remove(self._least)
+            self._least += 1
