@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydoca import _blocking, _core, _errors, _log
+from pydoca import _blocking, _core, _errors, _log, _made_by
 from pydoca._callbacks import require_plain_function
 from pydoca._coroutine import driven_by_asyncio
 from pydoca._enums import print_names
@@ -89,6 +89,8 @@ _method_of(_core.Context, name="__exit__")(_blocking.leave_context)
 _method_of(_core.ProgressEngine, name="__exit__")(_blocking.leave_engine)
 _method_of(_core.ProgressEngine)(_blocking.run_until)
 
+
+_made_by.explain_calls()
 
 for _value in list(vars(_core).values()):
     if isinstance(_value, type) and issubclass(_value, Enum):

@@ -289,6 +289,15 @@ def test_output_that_cannot_be_written_is_one_line(commands, words):
     assert (run.returncode, run.stderr) == (1, "pydoca: standard output: No space left on device\n")
 
 
+def test_a_run_whose_output_cannot_be_written_is_not_a_device_that_failed(commands):
+    line = commands.line("qualify", "p0", "--level", "smoke", "--select", "INV-1", "--out", "out")
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=commands.env, cwd=commands.directory
+        )
+    assert (run.returncode, run.stderr) == (3, "pydoca: standard output: No space left on device\n")
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_names_that_the_encoding_lacks_are_escaped(commands, tmp_path, encoding):
     env = {**commands.env, "PYTHONIOENCODING": encoding, "LC_ALL": "C"}

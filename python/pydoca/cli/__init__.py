@@ -25,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     _accept_all_characters()
     shows_where = bool(os.environ.get("PYDOCA_DEBUG"))
+    arguments = argparse.Namespace()
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         shows_where = shows_where or arguments.debug
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"pydoca: {describe(error)}", file=sys.stderr)
         elif not isinstance(error, BrokenPipeError):
             print(f"pydoca: standard output: {describe(error)}", file=sys.stderr)
+            return int(getattr(arguments, "unwritten", 1))
         return exit_code(error)
 
 
