@@ -151,7 +151,7 @@ def test_a_withdrawn_export_gives_no_bytes(export, copier, end):
     exporter.execute("memoryview(memory)[:] = bytes(size)")
     with pytest.raises(pydoca.IoFailedError, match="src's memory is gone: its owner has withdrawn the export"):
         copier.read(remote)
-    with pytest.raises((pydoca.BadStateError, pydoca.NotConnectedError)):
+    with pytest.raises(pydoca.NotConnectedError):
         copier.device.import_mmap(exporter.blob)
     remote.close()
 
@@ -171,7 +171,7 @@ def test_a_dead_exporter_is_an_error(export, copier):
 def test_a_restarted_export_needs_its_new_blob(export, copier):
     exporter = export()
     exporter.execute("mmap.stop(); mmap.start(); blob = mmap.export_pci()")
-    with pytest.raises((pydoca.BadStateError, pydoca.NotConnectedError, pydoca.InvalidValueError)):
+    with pytest.raises((pydoca.NotConnectedError, pydoca.InvalidValueError)):
         copier.device.import_mmap(exporter.blob)
 
 
@@ -203,7 +203,9 @@ def test_a_temporary_map_that_was_exported_says_so_on_both_sides(caplog):
         pydoca.open_device("03:00.0", side="dpu") as dpu,
     ):
         blob = host.mmap(bytearray(10), access="pci_read_only").export_pci()
-        with pytest.raises(pydoca.BadStateError, match=r"what was exported is gone: its owner has .*dropped it since"):
+        with pytest.raises(
+            pydoca.NotConnectedError, match=r"what was exported is gone: its owner has .*dropped it since"
+        ):
             dpu.import_mmap(blob)
         host.mmap(bytearray(1)).close()  # a call that passes the log on
     (record,) = caplog.records

@@ -394,7 +394,7 @@ def test_stopping_ends_the_waits_of_importers(start, own):
             say("here")
             try:
                 event.wait_eq(1, timeout=20)
-            except pydoca.BadStateError as error:
+            except pydoca.NotConnectedError as error:
                 say("withdrawn")
         """,
     )

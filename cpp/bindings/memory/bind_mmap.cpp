@@ -155,8 +155,7 @@ void add_device_methods() {
              "A map of the memory that blob describes. export_pci() on the other side, or export_rdma() on the\n"
              "network, made the blob. The map has the exporter's addresses. Raises InvalidValueError and\n"
              "UnsupportedVersionError for a bad blob, NotPermittedError (the wrong device or side),\n"
-             "NotConnectedError (the exporter is gone), BadStateError (the export was withdrawn),\n"
-             "NotSupportedError.");
+             "NotConnectedError (the export was withdrawn, or the exporter is gone), NotSupportedError.");
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ PyMethodDef wait_method(const char* doc) {
 std::span<PyMethodDef> event_operations() {
   static std::array methods{
       raw_method<"get($self, /)", &get_value>(
-          "Returns the value. Raises BadStateError unless started by start(), or when its owner has stopped it;\n"
-          "ConnectionResetError when its owner is gone (doca_sync_event_get)."),
+          "Returns the value. Raises BadStateError unless started by start(); NotConnectedError when its owner has\n"
+          "stopped it, ConnectionResetError when its owner is gone (doca_sync_event_get)."),
       raw_method<"update_set($self, /, value)", &update_set>(
           "Stores value, 0..2**64-1 (InvalidValueError). Raises the errors of get()\n"
           "(doca_sync_event_update_set)."),

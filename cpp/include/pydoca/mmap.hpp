@@ -55,9 +55,9 @@ class Mmap {
   /// afterwards. The simulator asks the exporting process, and so waits for it.
   ///
   /// Throws invalid_value (device is null, or blob is damaged, of something else than memory, or of no export of its
-  /// process), unsupported_version (blob of another version of pydoca), bad_state (device is closed, or the export was
-  /// withdrawn), not_permitted (exported to another device, fabric or user), not_supported (device cannot import such
-  /// an export), not_connected (the exporter is gone, or is on another machine), time_out (it does not answer), again
+  /// process), unsupported_version (blob of another version of pydoca), bad_state (device is closed), not_permitted
+  /// (exported to another device, fabric or user), not_supported (device cannot import such an export), not_connected
+  /// (the export was withdrawn, or the exporter is gone or on another machine), time_out (it does not answer), again
   /// (an interrupt ended the wait; nothing is imported), in_use (memory that pydoca did not allocate, which this system
   /// grants to one process at a time), no_memory, operating_system (out of descriptors), driver (device was removed).
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,

@@ -64,9 +64,9 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// A handle to the event that blob describes, made by export_to_remote_pci() on the other side of device's PCIe link
   /// (doca_sync_event_create_from_export). Asks the exporting process, and so waits for it. Throws invalid_value
   /// (device is null, or blob is damaged or of something else), unsupported_version (blob of another version of
-  /// pydoca), bad_state (device is closed, or the event was stopped), not_supported (device cannot import events),
-  /// not_permitted (exported to another device, fabric or user), not_connected (the exporter is gone), time_out (it
-  /// does not answer), again (an interrupt ended the wait), operating_system (out of descriptors), driver (device was
+  /// pydoca), bad_state (device is closed), not_supported (device cannot import events), not_permitted (exported to
+  /// another device, fabric or user), not_connected (the event was stopped, or the exporter is gone), time_out (it does
+  /// not answer), again (an interrupt ended the wait), operating_system (out of descriptors), driver (device was
   /// removed).
   static std::shared_ptr<SyncEvent> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob);
   /// The same with the exporting process's complete answer, and the question for it, null where none is asked: for
@@ -131,7 +131,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// and a buf whose map lacks pci_read_write, bad_state after as_context(), no_memory, operating_system (out of
   /// descriptors), driver (the device was removed).
   void start();
-  /// Ends every export (doca_sync_event_stop): operations on imported handles answer bad_state from now on. close()
+  /// Ends every export (doca_sync_event_stop): operations on imported handles answer not_connected from now on. close()
   /// must follow. Throws invalid_value unless the event is started, bad_state after as_context(), again while a
   /// peer's access is under way; then call again.
   void stop();
@@ -155,8 +155,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// It answers bad_state once the event has stopped. Throws invalid_value (not started, imported, or another DPA).
   std::shared_ptr<DpaSyncEvent> dpa_handle(const Dpa& dpa);
 
-  // Synchronous operations, from any thread. bad_state unless the event is synchronous, and when its exporter has
-  // stopped it; connection_reset when its exporter has died. An update wakes the waits and sleeping engines of all
+  // Synchronous operations, from any thread. bad_state unless the event is synchronous; not_connected when its exporter
+  // has stopped it; connection_reset when its exporter has died. An update wakes the waits and sleeping engines of all
   // processes.
   [[nodiscard]] Status get(std::uint64_t& value) const noexcept;
   [[nodiscard]] Status update_set(std::uint64_t value) noexcept;

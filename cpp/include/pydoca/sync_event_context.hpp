@@ -60,7 +60,7 @@ inline constexpr std::uint64_t max_wait_gt_value = 254;
 /// woken for it when it sleeps. A value that the event had only between two looks may be missed. wait_gt is the wait of
 /// DOCA up to 2.6, and compares values up to max_wait_gt_value only. See Task for states, threads and ownership.
 ///
-/// Failures: connection_reset (the process at the other end is gone), bad_state (the event's owner has stopped it),
+/// Failures: connection_reset (the process at the other end is gone), not_connected (the event's owner has stopped it),
 /// shutdown (cancelled, or the context stopped), io_failed (a mask that is_wait_mask() refuses, or a wait_gt for a
 /// value above max_wait_gt_value, for which try_submit() answers invalid_value; or a wait_gt that a masked value above
 /// max_wait_gt_value meets, which result() then has), driver (the device was removed). io_failed and driver take the

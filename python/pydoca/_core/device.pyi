@@ -162,8 +162,7 @@ class Device:
         """A map of the memory that blob describes. export_pci() on the other side, or export_rdma() on the
         network, made the blob. The map has the exporter's addresses. Raises InvalidValueError and
         UnsupportedVersionError for a bad blob, NotPermittedError (the wrong device or side),
-        NotConnectedError (the exporter is gone), BadStateError (the export was withdrawn),
-        NotSupportedError.
+        NotConnectedError (the export was withdrawn, or the exporter is gone), NotSupportedError.
         """
     def import_sync_event(self, blob: Buffer) -> SyncEvent:
         """The event that blob describes; not started. SyncEvent.export_to_remote_pci() on the other side made

@@ -67,8 +67,8 @@ class SyncEvent:
         self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
     def get(self) -> int:
-        """Returns the value. Raises BadStateError unless started by start(), or when its owner has stopped it;
-        ConnectionResetError when its owner is gone (doca_sync_event_get).
+        """Returns the value. Raises BadStateError unless started by start(); NotConnectedError when its owner has
+        stopped it, ConnectionResetError when its owner is gone (doca_sync_event_get).
         """
     def update_set(self, value: SupportsIndex) -> None:
         """Stores value, 0..2**64-1 (InvalidValueError). Raises the errors of get()

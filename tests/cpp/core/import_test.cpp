@@ -106,7 +106,7 @@ TEST_F(Imports, OfWhatWasWithdrawnFail) {
   ASSERT_EQ(memory.withdraw(), Status::success);
   const auto import = Import<Mmap>::begin(pe, card, blob);
   progress_until_over(*import);
-  EXPECT_EQ(thrown_by([&] { import->take(); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { import->take(); }), Status::not_connected);
 }
 
 TEST_F(Imports, RefuseBadArguments) {

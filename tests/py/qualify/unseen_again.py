@@ -302,7 +302,7 @@ def wrong_refusal() -> AbstractContextManager[None]:
         def import_mmap(*arguments: Any, **keys: Any) -> Any:
             try:
                 return original(*arguments, **keys)
-            except pydoca.BadStateError as error:
+            except pydoca.NotConnectedError as error:
                 raise pydoca.InvalidValueError(str(error)) from None
 
         return import_mmap
@@ -1108,7 +1108,7 @@ DEFECTS = [
     ),
     Defect(
         "import-wrong-error",
-        "The import of memory that its owner has withdrawn fails with INVALID_VALUE in place of BAD_STATE.",
+        "The import of memory that its owner has withdrawn fails with INVALID_VALUE in place of NOT_CONNECTED.",
         wrong_refusal,
         refuses_wrongly,
     ),

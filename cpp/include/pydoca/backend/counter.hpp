@@ -20,7 +20,7 @@ class Counter {
   virtual ~Counter() = default;
 
   virtual std::uint64_t load() const noexcept = 0;
-  /// Changes the value, then wakes sleepers. bad_state: its owner has withdrawn it. connection_reset: its owner has
+  /// Changes the value, then wakes sleepers. not_connected: its owner has withdrawn it. connection_reset: its owner has
   /// died.
   virtual Status store(std::uint64_t value) noexcept = 0;
   /// The same; previous receives the value before. Wraps modulo 2^64.

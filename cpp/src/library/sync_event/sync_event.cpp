@@ -108,7 +108,7 @@ std::string SyncEvent::explain(Status status) const {
       return own.imported_ ? "the process that exported it is gone; import another"
                            : "a process that had imported it is gone; waiting again waits for the others";
     case Status::not_connected:
-      return std::string(library::importers_left);
+      return std::string(own.imported_ ? library::owner_left : library::importers_left);
     case Status::io_failed:
       return library::explain_dpa_failure(own);
     case Status::again:
@@ -128,7 +128,7 @@ std::string_view library::SyncEvent::explain_phase() const noexcept {
       return context_.expired() ? "it is not started; start it first"
                                 : "it is asynchronous; use the tasks of its context";
     case Phase::synchronous:
-      return "its owner has stopped it; import another";
+      return "another thread has stopped it; make another";
     case Phase::asynchronous:
       return "it is asynchronous; use the tasks of its context";
     case Phase::stopped:

@@ -15,7 +15,9 @@ namespace pydoca::library {
 
 struct DpaState;
 
-/// Why a wait ended with not_connected.
+/// Why an imported event answers not_connected.
+inline constexpr std::string_view owner_left = "its owner has stopped it; import another";
+/// Why a wait for an own event ended with not_connected.
 inline constexpr std::string_view importers_left =
     "no process that had imported it is left to change it; configure it to outlive its importers to wait for the next";
 

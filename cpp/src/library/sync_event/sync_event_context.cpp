@@ -130,16 +130,20 @@ std::string library::SyncEventTask::explain(Status status) const {
     case Status::connection_reset:
       return "the process at the other end is gone";
     case Status::not_connected:
-      return this->status() == status ? std::string(importers_left) : Task::explain(status);
+      return this->status() == status ? std::string(explain_end())
+                                      : Task::explain(status);
     case Status::shutdown:
       return "it was cancelled, or flushed as its context stopped";
-    case Status::bad_state:
-      return this->status() == status ? "the event was stopped by its owner" : Task::explain(status);
     case Status::io_failed:
       return explain_refusal();
     default:
       return Task::explain(status);
   }
+}
+
+std::string_view library::SyncEventTask::explain_end() const noexcept {
+  const pydoca::SyncEvent& event = *static_cast<const pydoca::SyncEventContext&>(context()).event();
+  return event.is_from_export() ? owner_left : importers_left;
 }
 
 std::string library::SyncEventTask::explain_refusal() const {

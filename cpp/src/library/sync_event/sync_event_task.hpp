@@ -55,6 +55,8 @@ class SyncEventTask final : public pydoca::SyncEventTask {
  private:
   /// Why the wait ended with io_failed.
   std::string explain_refusal() const;
+  /// Why it ended with not_connected.
+  std::string_view explain_end() const noexcept;
   /// The rule of a fault plan that has failed the event's last change, from 1, or 0.
   std::uint32_t failed_by() const noexcept;
 };

@@ -219,12 +219,12 @@ TEST_P(ExportedEventTest, EndsWithItsOwner) {
   const auto handle = SyncEvent::create_from_export(other_device, blob);
   handle->start();
   event->stop();
-  EXPECT_EQ(handle->update_set(1), Status::bad_state);
+  EXPECT_EQ(handle->update_set(1), Status::not_connected);
   std::uint64_t value = 0;
-  EXPECT_EQ(handle->update_add(1, value), Status::bad_state);
-  EXPECT_EQ(handle->get(value), Status::bad_state);
-  EXPECT_EQ(handle->wait_eq(1, all_bits, WaitMode::busy), Status::bad_state);
-  EXPECT_EQ(thrown_by([&] { SyncEvent::create_from_export(other_device, blob); }), Status::bad_state);
+  EXPECT_EQ(handle->update_add(1, value), Status::not_connected);
+  EXPECT_EQ(handle->get(value), Status::not_connected);
+  EXPECT_EQ(handle->wait_eq(1, all_bits, WaitMode::busy), Status::not_connected);
+  EXPECT_EQ(thrown_by([&] { SyncEvent::create_from_export(other_device, blob); }), Status::not_connected);
 }
 
 TEST_P(ExportedEventTest, GoesToTheOtherSideOnly) {

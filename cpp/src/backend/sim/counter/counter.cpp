@@ -149,7 +149,7 @@ class ImportedCounter final : public backend::Counter {
       case Gate::open:
         return Status::success;
       case Gate::withdrawn:
-        return Status::bad_state;
+        return Status::not_connected;
       default:
         return Status::connection_reset;
     }

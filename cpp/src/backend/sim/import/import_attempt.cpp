@@ -57,7 +57,7 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
     case Status::success:
       return;
     case Status::bad_state:
-      refuse_import(Status::bad_state,
+      refuse_import(Status::not_connected,
                     "what was exported is gone: its owner has stopped, closed or dropped it since (epoch ", reply.epoch,
                     ", the blob's is ", blob.epoch,
                     "); the owner keeps it as long as peers need it, and exports it again");

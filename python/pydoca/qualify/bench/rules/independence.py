@@ -42,7 +42,7 @@ def withdrawals(sides: Sides) -> None:
             lent = stand.enter_context(sides.host.mmap(memory, access="pci_read_only"))
             blob = lent.export_pci()
             getattr(lent, end)()
-            with refused(f"an import of memory that its owner withdrew ({end})", pydoca.BadStateError):
+            with refused(f"an import of memory that its owner withdrew ({end})", pydoca.NotConnectedError):
                 sides.dpu.import_mmap(blob)
         with duty("import memory beside memory that was withdrawn"):
             sides.dpu.import_mmap(kept.export_pci()).close()
