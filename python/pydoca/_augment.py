@@ -13,10 +13,11 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydoca import _blocking, _core, _errors, _log, _made_by
+from pydoca import _blocking, _core, _errors, _log
 from pydoca._callbacks import require_plain_function
+from pydoca._classes.enums import print_names
+from pydoca._classes.made_by import explain_calls
 from pydoca._coroutine import driven_by_asyncio
-from pydoca._enums import print_names
 from pydoca._stats import EngineStats, TaskStats
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ _method_of(_core.ProgressEngine, name="__exit__")(_blocking.leave_engine)
 _method_of(_core.ProgressEngine)(_blocking.run_until)
 
 
-_made_by.explain_calls()
+explain_calls()
 
 for _value in list(vars(_core).values()):
     if isinstance(_value, type) and issubclass(_value, Enum):

@@ -18,7 +18,7 @@ ANSWERS = {
         "Device.import_mmap(blob, *, user_data=None)",
         "remote = dev.import_mmap(blob)",
         "Mmap::create_from_export",
-        "NOT_CONNECTED (NotConnectedError): the exporter is gone",
+        "NOT_CONNECTED (NotConnectedError): the export was withdrawn, or the exporter is gone",
         "-> keep it running",
     ],
     "struct doca_mmap": ["doca_mmap  (struct, doca_mmap.h)", "Mmap("],

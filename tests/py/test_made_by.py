@@ -7,7 +7,8 @@ import re
 import pytest
 
 import pydoca
-from pydoca import _made_by, comch
+from pydoca import comch
+from pydoca._classes import made_by
 
 CLASSES = {name: getattr(module, name) for module in (pydoca, comch) for name in module.__all__}
 
@@ -27,7 +28,7 @@ def _without_constructor() -> list[str]:
 
 
 def test_each_class_without_a_constructor_says_what_to_do():
-    assert set(_without_constructor()) == set(_made_by._MADE_BY)
+    assert set(_without_constructor()) == set(made_by._MADE_BY)
 
 
 def test_the_error_names_the_call():
@@ -35,9 +36,9 @@ def test_the_error_names_the_call():
         pydoca.Device("p0")
 
 
-@pytest.mark.parametrize("name", _made_by._MADE_BY)
+@pytest.mark.parametrize("name", made_by._MADE_BY)
 def test_what_is_named_is_there(name):
-    for path in re.findall(r"[A-Z]\w+\.\w+|\b[a-z]\w+(?=\(\))|[A-Z]\w+(?=\(\))", _made_by._MADE_BY[name]):
+    for path in re.findall(r"[A-Z]\w+\.\w+|\b[a-z]\w+(?=\(\))|[A-Z]\w+(?=\(\))", made_by._MADE_BY[name]):
         owner, _, member = path.partition(".")
         found = CLASSES.get(owner) or getattr(pydoca, owner)
         assert not member or hasattr(found, member)

@@ -624,7 +624,7 @@ def test_a_wait_that_begins_after_the_owner_has_stopped(run, host):
         async with pydoca.ProgressEngine() as pe, imported.as_context(pe, 2) as context:
             owner.stop()
             await asyncio.sleep(0.1)
-            with pytest.raises(pydoca.BadStateError):
+            with pytest.raises(pydoca.NotConnectedError):
                 async with asyncio.timeout(ENOUGH):
                     await context.wait_eq(1)
         owner.close()

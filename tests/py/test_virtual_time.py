@@ -327,7 +327,7 @@ def test_an_import_that_outlives_its_event_does_not_stop_time(p0):
             imported = p0.import_sync_event(event.export_to_remote_pci())
             imported.start()
         vt.sleep(HOUR)
-        with pytest.raises(pydoca.BadStateError):
+        with pytest.raises(pydoca.NotConnectedError):
             imported.get()
         imported.close()
 

@@ -13,7 +13,7 @@ from pydoca.qualify.bench.sha import algorithms
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
 _Submit = Callable[[object], pydoca.Task]  # with its user data; the task is not submitted
-_COUNT = 3
+_COUNT = 3  # a device has more tasks than that
 
 
 class _Kind(NamedTuple):
@@ -106,7 +106,7 @@ class _Places:
 
 def _copies(stand: Stand, device: pydoca.Device) -> _Kind:
     places = _Places(stand, device)
-    dma = pydoca.Dma(places.pe, device)
+    dma = pydoca.Dma(places.pe, device, num_tasks=1)
 
     def task(dst: pydoca.Buf, number: object) -> pydoca.Task:
         return dma.memcpy(places.src, dst, user_data=number, submit=False)
@@ -121,7 +121,7 @@ def _copies(stand: Stand, device: pydoca.Device) -> _Kind:
 
 def _digests(stand: Stand, device: pydoca.Device) -> _Kind:
     places, algorithm = _Places(stand, device), algorithms(device)[0]
-    sha = pydoca.Sha(places.pe, device)
+    sha = pydoca.Sha(places.pe, device, num_tasks=1, num_partial_hash_tasks=1)
     return _Kind(
         sha,
         sha.set_hash_conf,
@@ -133,7 +133,7 @@ def _digests(stand: Stand, device: pydoca.Device) -> _Kind:
 def _messages_in_pieces(stand: Stand, device: pydoca.Device) -> _Kind:
     """Each task has the first piece of a message, of one block."""
     places, algorithm = _Places(stand, device), algorithms(device)[0]
-    sha = pydoca.Sha(places.pe, device)
+    sha = pydoca.Sha(places.pe, device, num_tasks=1, num_partial_hash_tasks=1)
     return _Kind(
         sha,
         sha.set_partial_hash_conf,
@@ -144,7 +144,7 @@ def _messages_in_pieces(stand: Stand, device: pydoca.Device) -> _Kind:
 
 def _invalidations(stand: Stand, device: pydoca.Device) -> _Kind:
     places = _Places(stand, device)
-    advise = pydoca.MmapAdvise(places.pe, device)
+    advise = pydoca.MmapAdvise(places.pe, device, num_tasks=1)
     return _Kind(
         advise,
         advise.set_invalidate_cache_conf,
@@ -156,7 +156,7 @@ def _invalidations(stand: Stand, device: pydoca.Device) -> _Kind:
 def _additions(stand: Stand, device: pydoca.Device) -> _Kind:
     event = pydoca.SyncEvent(device)
     stand.callback(event.close)
-    context = event.as_context(stand.engine())
+    context = event.as_context(stand.engine(), num_tasks=1)
 
     def configure(on_completion: Any, on_error: Any, num_tasks: int) -> None:
         context.set_conf("notify_add", on_completion, on_error, num_tasks)

@@ -1,0 +1,1 @@
+"""What the classes of the extension get from Python."""
