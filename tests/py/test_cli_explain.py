@@ -19,7 +19,7 @@ ANSWERS = {
         "remote = dev.import_mmap(blob)",
         "Mmap::create_from_export",
         "NOT_CONNECTED (NotConnectedError): the export was withdrawn, or the exporter is gone",
-        "-> keep it running",
+        "-> keep it running, and its map started",
     ],
     "struct doca_mmap": ["doca_mmap  (struct, doca_mmap.h)", "Mmap("],
     "mmap_create": ["doca_mmap_create  (function"],

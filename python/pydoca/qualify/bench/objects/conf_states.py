@@ -121,7 +121,7 @@ def _copies(stand: Stand, device: pydoca.Device) -> _Kind:
 
 def _digests(stand: Stand, device: pydoca.Device) -> _Kind:
     places, algorithm = _Places(stand, device), algorithms(device)[0]
-    sha = pydoca.Sha(places.pe, device, num_tasks=1, num_partial_hash_tasks=1)
+    sha = pydoca.Sha(places.pe, device, num_tasks=1)
     return _Kind(
         sha,
         sha.set_hash_conf,
@@ -133,7 +133,7 @@ def _digests(stand: Stand, device: pydoca.Device) -> _Kind:
 def _messages_in_pieces(stand: Stand, device: pydoca.Device) -> _Kind:
     """Each task has the first piece of a message, of one block."""
     places, algorithm = _Places(stand, device), algorithms(device)[0]
-    sha = pydoca.Sha(places.pe, device, num_tasks=1, num_partial_hash_tasks=1)
+    sha = pydoca.Sha(places.pe, device, num_tasks=1)
     return _Kind(
         sha,
         sha.set_partial_hash_conf,
