@@ -439,3 +439,44 @@ def test_an_instance_with_a_task_in_flight_is_not_submitted(rig):
             instance.destroy()
             waits.free()
     event.close()
+
+
+def test_bufs_of_a_graph_that_runs_are_kept(rig):
+    """A task whose turn has not come would use a buf that was given back."""
+    inner = pydoca.Graph(rig.pe, num_instances=1)
+    copy = inner.node(rig.dma)
+    inner.start()
+    outer = pydoca.Graph(rig.pe, num_instances=1)
+    part = outer.node(inner)
+    outer.start()
+    task = rig.task()
+    instance = outer.create_instance({part: inner.create_instance({copy: task})})
+    instance.submit()
+    for buf in (task.src, task.dst):
+        with pytest.raises(pydoca.NotPermittedError, match="a task has it"):
+            buf.dec_refcount()
+    with pytest.raises((pydoca.InUseError, pydoca.BadStateError)):
+        task.src = task.dst
+    instance.wait(10)
+    for buf in (task.src, task.dst):
+        buf.dec_refcount()
+
+
+def test_a_failure_is_explained_when_its_task_is_gone(rig):
+    """The instance's text of an ended run came from a task that its context had freed."""
+    inner = pydoca.Graph(rig.pe, num_instances=1)
+    copy = inner.node(rig.dma)
+    inner.start()
+    outer = pydoca.Graph(rig.pe, num_instances=1)
+    part = outer.node(inner)
+    outer.start()
+    task = rig.dma.memcpy(None, None, submit=False)
+    instance = outer.create_instance({part: inner.create_instance({copy: task})})
+    instance.submit()
+    rig.pe.run_until(lambda: instance.status is not Status.IN_PROGRESS, timeout=10)
+    task.free()
+    rig.dma.stop()
+    rig.pe.run_until(lambda: rig.dma.state is pydoca.ContextState.IDLE, timeout=10)
+    rig.dma.close()
+    with pytest.raises(pydoca.DocaError, match="src is missing"):
+        instance.wait(10)

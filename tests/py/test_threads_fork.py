@@ -529,3 +529,18 @@ with warnings.catch_warnings(record=True) as warned:
     pe.run_until(lambda: pe.num_inflight_tasks == 0, 10)
 assert [str(warning.message).split(" was ")[0] for warning in warned] == ["dma memcpy of 1048576 bytes"], warned
 """)
+
+
+def test_bufs_of_a_task_that_was_handed_over_are_kept(rig):
+    """The engine would use a buf that was given back before the task's turn."""
+    src, dst, _ = rig.bufs()
+    task = rig.dma.memcpy(src, dst, submit=False)
+    in_another_thread(lambda: rig.pe.submit_threadsafe(task))
+    for buf in (src, dst):
+        with pytest.raises(pydoca.NotPermittedError, match="a task has it"):
+            buf.dec_refcount()
+    with pytest.raises(pydoca.InUseError):
+        dst.reset_data_len()
+    task.wait(10)
+    for buf in (src, dst):
+        buf.dec_refcount()

@@ -4,6 +4,7 @@
 #include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace pydoca::detail {
@@ -91,8 +92,8 @@ class alignas(64) Buf : private Segment {
   /// How many elements the list has. not_permitted on a later element.
   Status list_len(std::uint32_t& count) const noexcept;
 
-  /// Whether a task that was submitted has this element.
-  bool in_flight() const noexcept { return in_flight_ != 0; }
+  /// Whether a task has this element that was submitted, handed over to its engine, or belongs to a running graph.
+  bool in_flight() const noexcept { return in_flight_ != 0 || promised_.load(std::memory_order_relaxed) != 0; }
 
   // Of the whole list, in bytes, from its head; of a later element: without meaning.
   std::uint32_t num_elements() const noexcept { return list_len_; }  ///< at least 1
@@ -119,6 +120,12 @@ class alignas(64) Buf : private Segment {
     }
   }
 
+  void change_promises(std::int32_t change) noexcept {
+    for (Buf* element = this; element != nullptr; element = element->next()) {
+      element->promised_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+    }
+  }
+
   // With the segment, the first cache line: all that a task touches.
   std::uint32_t in_flight_ = 0;  ///< tasks that have this element
   std::uint32_t list_len_ = 1;   ///< heads only
@@ -126,6 +133,7 @@ class alignas(64) Buf : private Segment {
   bool is_head_ = true;
   bool filling_ = false;  ///< a task fills this list; heads only
 
+  std::atomic<std::uint32_t> promised_{0};  ///< tasks that other threads have handed over
   Mmap* mmap_ = nullptr;
   BufSource* source_ = nullptr;
   Buf* tail_ = this;  ///< heads only

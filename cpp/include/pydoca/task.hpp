@@ -8,7 +8,6 @@
 #include <string>
 
 namespace pydoca::detail {
-enum class Limit : std::uint8_t;
 class TaskObserver;
 class TaskPool;
 struct Violation;
@@ -82,6 +81,8 @@ class Task {
   /// The context outlives its tasks.
   Context& context() const noexcept { return *context_; }
   /// Any 64 bits, for the callback.
+  /// Whether a running graph will submit it, or another thread has handed it over and its engine not yet taken it.
+  bool is_promised() const noexcept { return state_ == State::claimed || handed_over_.load(std::memory_order_relaxed); }
   std::uint64_t user_data() const noexcept { return user_data_; }
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
 
@@ -90,13 +91,16 @@ class Task {
   Task(Context& context, detail::TaskPool& pool) noexcept : context_(&context), pool_(&pool) {}
   virtual ~Task() = default;
 
-  /// The first limit that the operands break, so that the operation would fail in the device; Limit::none when all
-  /// hold. why, unless null, receives the details.
-  virtual detail::Limit check(detail::Violation* why) const noexcept = 0;
+  /// Whether the operands break a limit, so that the operation would fail in the device. why, unless null, receives
+  /// the first one.
+  virtual bool breaks_limit(detail::Violation* why) const noexcept = 0;
   /// Takes hold of the bufs and posts to the queue.
   virtual Status post(bool flush) noexcept = 0;
   /// Lets go of the bufs and updates them, before the callback.
   virtual void finish(Status status) noexcept = 0;
+  /// The task will be submitted (change is 1); later it has been, or will not be (-1). Its bufs stay what they are in
+  /// between. by_any_thread: what the engine's thread says is no promise of another one.
+  virtual void promise_operands(std::int32_t /*change*/, bool /*by_any_thread*/) noexcept {}
   /// The task is being freed: lets go of the objects that it refers to.
   virtual void forget() noexcept {}
   /// Bytes that a submitted task moves, as far as this side knows; for traces.

@@ -73,7 +73,7 @@ Status Task::refuse(Status status) const noexcept {
 }
 
 Status Task::try_submit(SubmitFlags flags) noexcept {
-  if (state_ == State::idle && check(nullptr) != detail::Limit::none) {
+  if (state_ == State::idle && breaks_limit(nullptr)) {
     return refuse(Status::invalid_value);
   }
   return submit(flags);
@@ -83,7 +83,7 @@ std::string Task::explain(Status status) const {
   switch (status) {
     case Status::invalid_value: {
       detail::Violation violation;
-      check(&violation);
+      breaks_limit(&violation);
       return detail::explain(violation, context_->device()->info());
     }
     case Status::in_use:
@@ -122,6 +122,7 @@ Status Task::free() noexcept {
     return Status::in_use;
   }
   if (state_ == State::claimed) {
+    promise_operands(-1, false);
     observer_->freed(*this);
   }
   state_ = State::free;

@@ -14,7 +14,7 @@ std::string explain_faulty_data(std::uint32_t rule) { return concat(explain_faul
 
 std::string explain_failed_data(const Violation& violation, const Buf* src, const Buf* dst, const Device& device) {
   std::string reason;
-  if (violation.limit != Limit::none) {
+  if (violation.limit != nullptr) {
     reason = explain(violation, device.info());
   } else {
     reason = explain_access("src", src, device, Use::reads, Access::pci_read_only);

@@ -32,27 +32,22 @@ struct DataLimits {
   const char* size;
 };
 
-/// The first limit that src and dst break: one is missing, a later element of a list, too long a list, or in memory
-/// that the device does not reach, or src has too much data. Inline, as every checked submission asks.
-inline Limit check_data(Violation* why, const Buf* src, const Buf* dst, const DataLimits& limits,
+/// Whether src and dst break a limit: one is missing, a later element of a list, too long a list, or in memory that the
+/// device does not reach, or src has too much data. Inline, as every checked submission asks.
+inline bool break_limit(Violation* why, const Buf* src, const Buf* dst, const DataLimits& most,
                         const Device& device) noexcept {
-  const auto check_list = [&](const char* name, const Buf* list, std::uint32_t max_elements, const char* setting) {
-    return list != nullptr ? Operands::check(why, name, *list, max_elements, setting, device)
-                           : broken(why, {.limit = Limit::missing, .operand = name});
+  const auto list_breaks = [&](const char* name, const Buf* list, std::uint32_t max_elements, const char* setting) {
+    return list != nullptr ? Operands::break_limit(why, name, *list, max_elements, setting, device)
+                           : broken(why, {.limit = limits::missing, .operand = name});
   };
-  if (const Limit limit = check_list("src", src, limits.max_src_elements, limits.src_elements); limit != Limit::none) {
-    return limit;
-  }
-  if (const Limit limit = check_list("dst", dst, limits.max_dst_elements, limits.dst_elements); limit != Limit::none) {
-    return limit;
+  if (list_breaks("src", src, most.max_src_elements, most.src_elements) ||
+      list_breaks("dst", dst, most.max_dst_elements, most.dst_elements)) {
+    return true;
   }
   const std::uint64_t size = src->list_data_len();
-  if (size <= limits.max_size) {
-    return Limit::none;
-  }
   const Violation violation{
-      .limit = Limit::size, .operand = "src", .setting = limits.size, .value = size, .allowed = limits.max_size};
-  return broken(why, violation);
+      .limit = limits::size, .operand = "src", .setting = most.size, .value = size, .allowed = most.max_size};
+  return size > most.max_size && broken(why, violation);
 }
 
 /// Why a task failed with io_failed, and what follows for its context, in one sentence: what violation says, or where
@@ -63,7 +58,7 @@ std::string explain_failed_data(const Violation& violation, const Buf* src, cons
 std::string explain_faulty_data(std::uint32_t rule);
 
 /// Such a task, with its operation. Public is the library's class of it, which has src() and dst(), and Context its
-/// context, a DataContext. Derived classes override check(), post() and finish().
+/// context, a DataContext. Derived classes override breaks_limit(), post() and finish().
 template <class Public, class Operation, class Context>
 class DataTask : public Public, public Operation {
  public:
@@ -81,13 +76,17 @@ class DataTask : public Public, public Operation {
       return Task::explain(outcome);
     }
     Violation violation;
-    this->check(&violation);
+    this->breaks_limit(&violation);
     return explain_failed_data(violation, src(), dst(), *library().device());
   }
 
  protected:
   Library& library() const noexcept { return static_cast<Library&>(this->context()); }
   std::uint64_t size_in_flight() const noexcept override { return Operation::length; }
+  void promise_operands(std::int32_t change, bool by_any_thread) noexcept override {
+    Operands::promise(src(), change, by_any_thread);
+    Operands::promise(dst(), change, by_any_thread);
+  }
 
   Status post_data(bool flush) noexcept {
     Buf* const from = src();

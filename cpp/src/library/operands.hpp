@@ -5,7 +5,7 @@
 #include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
 
-#include "core/violation.hpp"
+#include "library/limits.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,24 +20,23 @@ class Operands {
   /// What a queue is given.
   static Segment* segment_of(Buf* buf) noexcept { return buf; }
 
-  /// What is wrong with a list on this side: its place, its length or its memory.
-  static Limit check(Violation* why, const char* operand, const Buf& list, std::uint32_t max_elements,
-                     const char* setting, const Device& device) noexcept {
+  /// Whether a list on this side breaks a limit: of its place, its length or its memory.
+  static bool break_limit(Violation* why, const char* operand, const Buf& list, std::uint32_t max_elements,
+                          const char* setting, const Device& device) noexcept {
     if (!list.is_head_) [[unlikely]] {
-      return broken(why, {.limit = Limit::not_first, .operand = operand});
+      return broken(why, {.limit = limits::not_first, .operand = operand});
     }
     if (list.list_len_ > max_elements) [[unlikely]] {
-      return broken(why, {.limit = Limit::list_length,
+      return broken(why, {.limit = limits::list_length,
                           .operand = operand,
                           .setting = setting,
                           .value = list.list_len_,
                           .allowed = max_elements});
     }
-    return check_device(why, operand, list, device);
+    return are_beyond_device(why, operand, list, device);
   }
-  static Limit check_device(Violation* why, const char* operand, const Buf& list, const Device& device) noexcept {
-    return reaches(list, device.ordinal()) ? Limit::none
-                                           : broken(why, {.limit = Limit::not_on_device, .operand = operand});
+  static bool are_beyond_device(Violation* why, const char* operand, const Buf& list, const Device& device) noexcept {
+    return !reaches(list, device.ordinal()) && broken(why, {.limit = limits::not_on_device, .operand = operand});
   }
   /// Why the memory of a buf cannot be reached any more; empty while it can.
   static std::string_view lost(const Buf& buf, std::size_t ordinal) noexcept {
@@ -47,6 +46,19 @@ class Operands {
 
   /// Whether a task is filling buf: a second one would write to the same tailroom.
   static bool is_filling(const Buf* buf) noexcept { return buf != nullptr && buf->filling_; }
+
+  /// Of a task that will be submitted: its bufs cannot be changed or given back. change: 1, and later -1, once the task
+  /// has been submitted or will not be.
+  static void promise(Buf* buf, std::int32_t change, bool by_any_thread) noexcept {
+    if (buf == nullptr) {
+      return;
+    }
+    if (by_any_thread) {
+      buf->change_promises(change);
+    } else {
+      buf->change_holds(change);
+    }
+  }
 
   // While a task has them, bufs cannot be changed or given back.
   static void lend(Buf* buf) noexcept {

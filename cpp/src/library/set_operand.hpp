@@ -7,11 +7,11 @@
 
 namespace pydoca::detail {
 
-/// A setter of a task. in_use while the task is submitted, invalid_value when it has no such operand.
+/// A setter of a task. in_use while the task is submitted or will be, invalid_value when it has no such operand.
 template <class Value>
 Status set_operand(const Task& task, Value& field, const std::type_identity_t<Value>& value,
                    bool has_operand = true) noexcept {
-  if (task.state() == Task::State::submitted) {
+  if (task.state() == Task::State::submitted || task.is_promised()) {
     return Status::in_use;
   }
   if (!has_operand) {

@@ -45,7 +45,7 @@ class alignas(64) CountedTask final : public Task {
   std::size_t kind() const noexcept { return kind_; }
 
  private:
-  Limit check(Violation* /*why*/) const noexcept override { return Limit::none; }
+  bool breaks_limit(Violation* /*why*/) const noexcept override { return false; }
   Status post(bool /*flush*/) noexcept override { return Status::success; }
   void finish(Status /*status*/) noexcept override {}
 

@@ -7,7 +7,7 @@
 namespace pydoca {
 
 Status Buf::set_data(std::uint64_t data, std::uint64_t data_len) noexcept {
-  if (in_flight_ != 0) {
+  if (in_flight()) {
     return Status::in_use;
   }
   if (data < Segment::head || data - Segment::head > Segment::len || data_len > Segment::len - (data - Segment::head)) {
@@ -33,7 +33,7 @@ Status Buf::inc_refcount(std::uint16_t* previous) noexcept {
 }
 
 Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
-  if (!is_head_ || (refcount_ == 1 && in_flight_ != 0)) {
+  if (!is_head_ || (refcount_ == 1 && in_flight())) {
     return Status::not_permitted;
   }
   if (refcount_ == 0) {
@@ -69,7 +69,7 @@ Status Buf::chain(Buf& other) noexcept {
   if (!is_head_ || !other.is_head_ || &other == this || other.refcount_ != 1) {
     return Status::not_permitted;
   }
-  if (in_flight_ != 0 || other.in_flight_ != 0) {
+  if (in_flight() || other.in_flight()) {
     return Status::in_use;
   }
   tail_->Segment::next = &other;
@@ -87,7 +87,7 @@ Status Buf::unchain(Buf& element) noexcept {
   if (!is_head_) {
     return Status::not_permitted;
   }
-  if (in_flight_ != 0) {
+  if (in_flight()) {
     return Status::in_use;
   }
   std::uint32_t before = 1;

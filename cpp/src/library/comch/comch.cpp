@@ -4,6 +4,7 @@
 #include "detail/concat.hpp"
 #include "library/comch/comch_connection.hpp"
 #include "library/comch/comch_connection_owner.hpp"
+#include "library/limits.hpp"
 
 #include <algorithm>
 
@@ -37,6 +38,12 @@ void require_in_range(std::string_view what, std::uint32_t value, std::uint32_t 
   }
 }
 
+/// value: the message's bytes.
+std::string message_length(const detail::Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat("the message has ", detail::limits::bytes(violation.value), "; this connection takes up to ",
+                        violation.allowed, " (", violation.setting, ")");
+}
+
 }  // namespace
 
 library::SendTask::SendTask(Endpoint& endpoint, detail::TaskPool& pool, std::size_t /*kind*/) noexcept
@@ -53,13 +60,11 @@ Status SendTask::set_message(std::span<const std::byte> message) noexcept {
   return Status::success;
 }
 
-detail::Limit library::SendTask::check(detail::Violation* why) const noexcept {
-  const std::uint32_t limit = connection_->max_msg_size();
-  return message_.size() <= limit ? detail::Limit::none
-                                  : detail::broken(why, {.limit = detail::Limit::message_length,
-                                                         .setting = "max_msg_size",
-                                                         .value = message_.size(),
-                                                         .allowed = limit});
+bool library::SendTask::breaks_limit(detail::Violation* why) const noexcept {
+  const std::uint32_t most = connection_->max_msg_size();
+  return message_.size() > most &&
+         detail::broken(
+             why, {.limit = message_length, .setting = "max_msg_size", .value = message_.size(), .allowed = most});
 }
 
 std::string library::SendTask::explain(Status status) const {

@@ -20,7 +20,7 @@ class SendTask final : public comch::SendTask {
   SendTask(comch::Endpoint& endpoint, detail::TaskPool& pool, std::size_t kind) noexcept;
 
   std::string explain(Status status) const override;
-  detail::Limit check(detail::Violation* why) const noexcept override;
+  bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
   void forget() noexcept override { connection_.reset(); }

@@ -12,7 +12,6 @@ namespace pydoca {
 
 namespace {
 
-using detail::Limit;
 using detail::Violation;
 
 const DmaCapabilities& dma_capabilities(const DeviceInfo& info) {
@@ -27,25 +26,24 @@ const DmaCapabilities& dma_capabilities(const DeviceInfo& info) {
 Status DmaMemcpyTask::set_src(Buf* src) noexcept { return detail::set_operand(*this, src_, src); }
 Status DmaMemcpyTask::set_dst(Buf* dst) noexcept { return detail::set_operand(*this, dst_, dst); }
 
-Limit library::DmaMemcpyTask::check(Violation* why) const noexcept {
+bool library::DmaMemcpyTask::breaks_limit(Violation* why) const noexcept {
   const Device& device = *library().device();
-  const DmaCapabilities& limits = *device.info().capabilities().dma;
-  const detail::DataLimits named{.max_src_elements = limits.max_buf_list_len,
+  const DmaCapabilities& most = *device.info().capabilities().dma;
+  const detail::DataLimits named{.max_src_elements = most.max_buf_list_len,
                                  .src_elements = "max_buf_list_len",
-                                 .max_dst_elements = limits.max_buf_list_len,
+                                 .max_dst_elements = most.max_buf_list_len,
                                  .dst_elements = "max_buf_list_len",
-                                 .max_size = limits.max_buf_size,
+                                 .max_size = most.max_buf_size,
                                  .size = "max_buf_size"};
-  if (const Limit limit = check_data(why, src(), dst(), named, device); limit != Limit::none) {
-    return limit;
+  if (break_limit(why, src(), dst(), named, device)) {
+    return true;
   }
   const std::uint64_t size = src()->list_data_len();
   if (size == 0) {
-    return broken(why, {.limit = Limit::no_data, .operand = "src"});
+    return broken(why, {.limit = detail::limits::no_data, .operand = "src"});
   }
   const std::uint64_t room = dst()->list_tailroom();
-  return size <= room ? Limit::none
-                      : broken(why, {.limit = Limit::room, .operand = "dst", .value = size, .allowed = room});
+  return size > room && broken(why, {.limit = detail::limits::room, .operand = "dst", .value = size, .allowed = room});
 }
 
 library::Dma::Dma(std::shared_ptr<Device> device) : DataContext(std::move(device), dma_memcpy.name) {

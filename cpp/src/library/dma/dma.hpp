@@ -15,7 +15,7 @@ class alignas(64) DmaMemcpyTask final : public detail::DataTask<pydoca::DmaMemcp
  public:
   using DataTask::DataTask;
 
-  detail::Limit check(detail::Violation* why) const noexcept override;
+  bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override { return post_data(flush); }
   void finish(Status status) noexcept override { take_back_data(status, length); }
 };

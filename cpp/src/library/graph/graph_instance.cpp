@@ -108,11 +108,12 @@ std::string GraphInstance::explain(Status status) const {
                         : "the instance is the sub-graph of another; submit that one";
   }
   const std::size_t node = run_->failed_node();
-  if (node == graph_->nodes_.size()) {
+  if (node == graph_->nodes_.size() || status != run_->status()) {
     return status == Status::not_permitted || status == Status::bad_state ? graph_->engine_->describe_thread()
                                                                           : std::string(error_descr(status));
   }
-  return concat(graph_->nodes_[node]->describe(), ": ", run_->explain_node(node, status));
+  return concat(graph_->nodes_[node]->describe(), ": ",
+                run_->why().empty() ? error_descr(status) : std::string_view(run_->why()));
 }
 
 }  // namespace pydoca

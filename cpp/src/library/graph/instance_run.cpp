@@ -3,6 +3,7 @@
 #include "detail/clock.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace pydoca::detail {
@@ -76,6 +77,7 @@ Status InstanceRun::claim(NodeRun& node) noexcept {
 Status InstanceRun::claim() noexcept {
   failure_ = Status::success;
   failed_ = nullptr;
+  why_.clear();
   running_ = true;
   if (times_ != nullptr) [[unlikely]] {
     begin_ = nanoseconds_of(CLOCK_MONOTONIC);
@@ -84,8 +86,7 @@ Status InstanceRun::claim() noexcept {
   for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
     if (const Status status = claim(node); status != Status::success) {
       unclaim();
-      failure_ = status;
-      failed_ = &node;
+      fail(node, status);
       return status;
     }
   }
@@ -190,8 +191,7 @@ void InstanceRun::settle(NodeRun& node, Status status) noexcept {
   if (status != Status::success) [[unlikely]] {
     node.state_ = NodeRun::State::error;
     if (failure_ == Status::success) {
-      failure_ = status;
-      failed_ = &node;
+      fail(node, status);
     }
     return;
   }
@@ -201,6 +201,16 @@ void InstanceRun::settle(NodeRun& node, Status status) noexcept {
     if (--next.waiting_for_ == 0) {
       ready_.push(next);
     }
+  }
+}
+
+void InstanceRun::fail(NodeRun& node, Status status) noexcept {
+  failure_ = status;
+  failed_ = &node;
+  try {
+    why_ = explain_node(node, status);
+  } catch (const std::bad_alloc&) {
+    why_.clear();
   }
 }
 
@@ -240,8 +250,7 @@ void InstanceRun::finish() noexcept {
   callback(instance_, instance_.user_data(), ended.user_data());
 }
 
-std::string InstanceRun::explain_node(std::size_t node, Status status) const {
-  const NodeRun& run = nodes_[node];
+std::string InstanceRun::explain_node(const NodeRun& run, Status status) {
   if (run.type_ == GraphNode::Type::context && run.task_ != nullptr) {
     return run.task_->explain(status);
   }

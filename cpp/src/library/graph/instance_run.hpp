@@ -71,8 +71,8 @@ class InstanceRun {
   GraphInstance::NodeState node_state(std::size_t node) const noexcept { return nodes_[node].state_; }
   /// Call only when the graph is timed.
   GraphInstance::NodeTimes node_times(std::size_t node) const noexcept { return times_[node]; }
-  /// Why the node failed, or would fail, with status.
-  std::string explain_node(std::size_t node, Status status) const;
+  /// Why that node failed: of the moment when it did, as its task may be gone since then.
+  const std::string& why() const noexcept { return why_; }
   Graph& graph() const noexcept { return instance_.graph(); }
 
  private:
@@ -94,6 +94,8 @@ class InstanceRun {
   void defer(NodeRun& node) noexcept;
   /// The node has ended: releases its successors, or fails the run.
   void settle(NodeRun& node, Status status) noexcept;
+  void fail(NodeRun& node, Status status) noexcept;
+  static std::string explain_node(const NodeRun& run, Status status);
   void ended(NodeRun& node, Status status) noexcept;
   /// Starts what is ready; ends the run when nothing runs any more. Last act of a call: the callback may destroy this.
   void advance() noexcept;
@@ -109,6 +111,7 @@ class InstanceRun {
   NodeRun* parent_ = nullptr;    ///< whose sub-graph this instance is
   const NodeRun* failed_ = nullptr;
   Status failure_ = Status::success;
+  std::string why_;
   bool running_ = false;
   bool advancing_ = false;
 };

@@ -15,7 +15,11 @@ namespace pydoca {
 
 namespace {
 
-using detail::Limit;
+/// The operand lies in the memory of another process.
+std::string not_local(const detail::Violation& violation, const DeviceInfo& device) {
+  return detail::concat(violation.operand, " lies in the memory of another process, and ", device.name(),
+                        " does this in memory of its own; map memory of this process");
+}
 
 const MmapAdviseCapabilities& advise_capabilities(const DeviceInfo& info) {
   if (!info.capabilities().mmap_advise) {
@@ -37,28 +41,25 @@ library::MmapAdvise& library::InvalidateCacheTask::library() const noexcept {
   return static_cast<MmapAdvise&>(context());
 }
 
-Limit library::InvalidateCacheTask::check(detail::Violation* why) const noexcept {
+bool library::InvalidateCacheTask::breaks_limit(detail::Violation* why) const noexcept {
   if (buf() == nullptr) {
-    return broken(why, {.limit = Limit::missing, .operand = "buf"});
+    return broken(why, {.limit = detail::limits::missing, .operand = "buf"});
   }
   const Device& device = *library().device();
-  if (const Limit limit = detail::Operands::check(why, "buf", *buf(), 1, "the limit of this task", device);
-      limit != Limit::none) {
-    return limit;
+  if (detail::Operands::break_limit(why, "buf", *buf(), 1, "the limit of this task", device)) {
+    return true;
   }
   const std::uint64_t size = buf()->data_len();
   const std::uint64_t most = device.info().capabilities().mmap_advise->max_buf_size;
   if (buf()->mmap()->is_from_export()) {
-    return broken(why, {.limit = Limit::not_local, .operand = "buf"});
+    return broken(why, {.limit = not_local, .operand = "buf"});
   }
   if (size == 0) {
-    return broken(why, {.limit = Limit::no_data, .operand = "buf"});
+    return broken(why, {.limit = detail::limits::no_data, .operand = "buf"});
   }
-  return size <= most
-             ? Limit::none
-             : broken(
-                   why,
-                   {.limit = Limit::size, .operand = "buf", .setting = "max_buf_size", .value = size, .allowed = most});
+  const detail::Violation too_much{
+      .limit = detail::limits::size, .operand = "buf", .setting = "max_buf_size", .value = size, .allowed = most};
+  return size > most && broken(why, too_much);
 }
 
 std::string library::InvalidateCacheTask::explain(Status outcome) const {
@@ -70,9 +71,9 @@ std::string library::InvalidateCacheTask::explain(Status outcome) const {
   }
   const Device& device = *library().device();
   detail::Violation violation;
-  check(&violation);
+  breaks_limit(&violation);
   std::string reason;
-  if (violation.limit == detail::Limit::none) {
+  if (violation.limit == nullptr) {
     reason = detail::explain_local_access("buf", buf(), device, detail::Use::reads);
   }
   return detail::concat(reason.empty() ? detail::explain(violation, device.info()) : reason,

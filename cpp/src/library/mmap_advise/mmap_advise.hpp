@@ -20,9 +20,12 @@ class alignas(64) InvalidateCacheTask final : public MmapAdviseInvalidateCacheTa
   InvalidateCacheTask(MmapAdvise& context, detail::TaskPool& pool, std::size_t kind) noexcept;
 
   std::string explain(Status outcome) const override;
-  detail::Limit check(detail::Violation* why) const noexcept override;
+  bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
+  void promise_operands(std::int32_t change, bool by_any_thread) noexcept override {
+    detail::Operands::promise(buf(), change, by_any_thread);
+  }
 
  private:
   MmapAdvise& library() const noexcept;

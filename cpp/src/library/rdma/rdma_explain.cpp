@@ -9,65 +9,88 @@ namespace pydoca {
 
 namespace {
 
-using detail::Limit;
 using detail::Operands;
 using detail::Violation;
+
+namespace limits = detail::limits;
 
 constexpr std::uint64_t answer_size = sizeof(std::uint64_t);
 
 const char* text_of(Operand operand) noexcept { return name_of(operand).data(); }
 
+// The limits of RDMA tasks alone.
+
+/// value: the tailroom for the 8 bytes of an answer.
+std::string answer_room(const Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat(violation.operand, " has ", limits::bytes(violation.value),
+                        " of tailroom, and 8 bytes are answered");
+}
+
+/// value: the source's bytes, which must be 8.
+std::string event_value(const Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat(violation.operand, " has ", limits::bytes(violation.value),
+                        " of data, and a sync event's value has 8");
+}
+
+/// value: the bytes from the operand's data on, of which an atomic changes 8.
+std::string word_length(const Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat(violation.operand, " has ", limits::bytes(violation.value),
+                        " from its data on, and an atomic changes 8");
+}
+
+/// value: the address of an atomic.
+std::string word_address(const Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat(violation.operand, "'s data is at ", detail::hex(violation.value),
+                        ", and an atomic's 8 bytes begin at a multiple of 8");
+}
+
+/// The connection is another context's, or has ended.
+std::string other_connection(const Violation& /*violation*/, const DeviceInfo& /*device*/) {
+  return "the connection is another context's; use one of this context";
+}
+
+std::string closed_event(const Violation& /*violation*/, const DeviceInfo& /*device*/) {
+  return "the sync event is closed; import another";
+}
+
 }  // namespace
 
-Limit library::RdmaTask::check(Violation* why) const noexcept {
+bool library::RdmaTask::breaks_limit(Violation* why) const noexcept {
   const pydoca::Rdma* const its = connection_ != nullptr ? connection_->rdma() : nullptr;
   // One that is closed is not refused here: submission answers not_connected.
   if (kind() != RdmaTaskKind::receive && (connection_ == nullptr || (its != nullptr && its != &rdma()))) {
-    return broken(why, {.limit = Limit::other_connection});
+    return broken(why, {.limit = other_connection});
   }
-  if (const Limit limit = check_local(why); limit != Limit::none) {
-    return limit;
-  }
-  if (const Limit limit = check_event(why); limit != Limit::none) {
-    return limit;
-  }
-  if (const Limit limit = check_size(why); limit != Limit::none) {
-    return limit;
-  }
-  if (const Limit limit = check_word(why); limit != Limit::none) {
-    return limit;
-  }
-  return there_ == nullptr ? Limit::none
-                           : Operands::check_device(why, text_of(traits().remote), *there_, *rdma().device());
+  return breaks_local_limit(why) || breaks_event_limit(why) || breaks_size_limit(why) || breaks_word_limit(why) ||
+         (there_ != nullptr && Operands::are_beyond_device(why, text_of(traits().remote), *there_, *rdma().device()));
 }
 
-Limit library::RdmaTask::check_local(Violation* why) const noexcept {
+bool library::RdmaTask::breaks_local_limit(Violation* why) const noexcept {
   const char* const name = text_of(traits().local());
   if (here_ == nullptr) {
-    return traits().bufs_may_lack ? Limit::none : broken(why, {.limit = Limit::missing, .operand = name});
+    return !traits().bufs_may_lack && broken(why, {.limit = limits::missing, .operand = name});
   }
   const bool receives = kind() == RdmaTaskKind::receive;
   const std::uint32_t limit = receives ? rdma().receive_dst_buf_list_len() : rdma().max_send_buf_list_len();
   const char* const setting = receives ? "receive_dst_buf_list_len" : "max_send_buf_list_len";
-  if (const Limit found = Operands::check(why, name, *here_, limit, setting, *rdma().device()); found != Limit::none) {
-    return found;
+  if (Operands::break_limit(why, name, *here_, limit, setting, *rdma().device())) {
+    return true;
   }
-  return traits().answers_word && here_->tailroom() < answer_size
-             ? broken(why, {.limit = Limit::answer_room, .operand = name, .value = here_->tailroom()})
-             : Limit::none;
+  return traits().answers_word && here_->tailroom() < answer_size &&
+         broken(why, {.limit = answer_room, .operand = name, .value = here_->tailroom()});
 }
 
-Limit library::RdmaTask::check_event(Violation* why) const noexcept {
+bool library::RdmaTask::breaks_event_limit(Violation* why) const noexcept {
   if (!traits().has(Operand::event)) {
-    return Limit::none;
+    return false;
   }
   if (!fills_ && here_->list_data_len() != answer_size) {
-    return broken(why, {.limit = Limit::event_value, .operand = "src", .value = here_->list_data_len()});
+    return broken(why, {.limit = event_value, .operand = "src", .value = here_->list_data_len()});
   }
   if (event_ == nullptr) {
-    return broken(why, {.limit = Limit::missing, .operand = "event"});
+    return broken(why, {.limit = limits::missing, .operand = "event"});
   }
-  return event_->is_closed() ? broken(why, {.limit = Limit::closed_event}) : Limit::none;
+  return event_->is_closed() && broken(why, {.limit = closed_event});
 }
 
 /// Bytes that this side knows it will move; 0 for atomics and receives.
@@ -78,40 +101,38 @@ std::uint64_t library::RdmaTask::size_to_move() const noexcept {
   return !fills_ && here_ != nullptr ? here_->list_data_len() : 0;
 }
 
-Limit library::RdmaTask::check_size(Violation* why) const noexcept {
+bool library::RdmaTask::breaks_size_limit(Violation* why) const noexcept {
   const std::uint64_t size = size_to_move();
   const std::uint32_t most = pydoca::Rdma::max_message_size(rdma().device()->info());
   if (size > most) {
     return broken(
-        why, {.limit = Limit::size, .operand = "src", .setting = "max_message_size", .value = size, .allowed = most});
+        why, {.limit = limits::size, .operand = "src", .setting = "max_message_size", .value = size, .allowed = most});
   }
   if (traits().remote == Operand::none || traits().answers_word) {
-    return Limit::none;
+    return false;
   }
   const Buf* const dst = dst_buf();
   if (dst == nullptr) {
-    return size != 0 ? broken(why, {.limit = Limit::missing, .operand = "dst"}) : Limit::none;
+    return size != 0 && broken(why, {.limit = limits::missing, .operand = "dst"});
   }
   const std::uint64_t room = fills_ ? dst->list_tailroom() : dst->tailroom();  // a peer's buf is one element
-  return size <= room ? Limit::none
-                      : broken(why, {.limit = Limit::room, .operand = "dst", .value = size, .allowed = room});
+  return size > room && broken(why, {.limit = limits::room, .operand = "dst", .value = size, .allowed = room});
 }
 
 /// The 8 bytes that an atomic changes at the peer.
-Limit library::RdmaTask::check_word(Violation* why) const noexcept {
+bool library::RdmaTask::breaks_word_limit(Violation* why) const noexcept {
   if (traits().remote == Operand::none || !traits().answers_word) {
-    return Limit::none;
+    return false;
   }
   if (there_ == nullptr) {
-    return broken(why, {.limit = Limit::missing, .operand = "dst"});
+    return broken(why, {.limit = limits::missing, .operand = "dst"});
   }
   const std::uint64_t left = there_->head() + there_->len() - there_->data();
   if (left < answer_size) {
-    return broken(why, {.limit = Limit::word_length, .operand = "dst", .value = left});
+    return broken(why, {.limit = word_length, .operand = "dst", .value = left});
   }
-  return there_->data() % answer_size != 0
-             ? broken(why, {.limit = Limit::word_address, .operand = "dst", .value = there_->data()})
-             : Limit::none;
+  return there_->data() % answer_size != 0 &&
+         broken(why, {.limit = word_address, .operand = "dst", .value = there_->data()});
 }
 
 std::string library::RdmaTask::explain(Status status) const {
@@ -140,7 +161,7 @@ std::string library::RdmaTask::explain(Status status) const {
 /// Memory at one of the ends could not be used: what this side knows of it, or else what there is to look at.
 std::string library::RdmaTask::explain_failed_access() const {
   const Device& device = *rdma().device();
-  if (Violation violation; check(&violation) != Limit::none) {
+  if (Violation violation; breaks_limit(&violation)) {
     return detail::explain(violation, device.info());
   }
   const detail::Use use = fills_ ? detail::Use::writes : detail::Use::reads;

@@ -21,9 +21,13 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   RdmaTask(pydoca::Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept;
 
   std::string explain(Status status) const override;
-  detail::Limit check(detail::Violation* why) const noexcept override;
+  bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
+  void promise_operands(std::int32_t change, bool by_any_thread) noexcept override {
+    detail::Operands::promise(here_, change, by_any_thread);
+    detail::Operands::promise(there_, change, by_any_thread);
+  }
   void forget() noexcept override;
   std::uint64_t size_in_flight() const noexcept override { return length; }
   void number_message() noexcept override;
@@ -48,10 +52,10 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   void describe_remote() noexcept;
   Status hand_over(bool flush) noexcept;
   void record_message(TraceEventKind kind, std::uint64_t time, std::uint64_t connection) const noexcept;
-  detail::Limit check_local(detail::Violation* why) const noexcept;
-  detail::Limit check_event(detail::Violation* why) const noexcept;
-  detail::Limit check_size(detail::Violation* why) const noexcept;
-  detail::Limit check_word(detail::Violation* why) const noexcept;
+  bool breaks_local_limit(detail::Violation* why) const noexcept;
+  bool breaks_event_limit(detail::Violation* why) const noexcept;
+  bool breaks_size_limit(detail::Violation* why) const noexcept;
+  bool breaks_word_limit(detail::Violation* why) const noexcept;
   std::uint64_t size_to_move() const noexcept;
   std::string explain_failed_access() const;
 

@@ -13,8 +13,6 @@ namespace pydoca {
 
 namespace {
 
-using detail::Limit;
-
 const ShaCapabilities& sha_capabilities(const DeviceInfo& info) {
   if (!info.capabilities().sha) {
     throw Error(Status::not_supported,
@@ -24,6 +22,29 @@ const ShaCapabilities& sha_capabilities(const DeviceInfo& info) {
 }
 
 bool is_algorithm(ShaAlgorithm algorithm) noexcept { return static_cast<std::size_t>(algorithm) < num_sha_algorithms; }
+
+// The limits of SHA tasks alone; setting is the algorithm.
+
+std::string no_algorithm(const detail::Violation& violation, const DeviceInfo& device) {
+  return detail::concat(device.name(), " does not compute ", violation.setting, "; use another algorithm");
+}
+
+/// value: the tailroom; allowed: the bytes of a digest.
+std::string digest_room(const detail::Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat(violation.operand, " has ", detail::limits::bytes(violation.value),
+                        " of tailroom, and a digest of ", violation.setting, " has ", violation.allowed);
+}
+
+/// value: the bytes of a piece that is not the last; allowed: a block's.
+std::string piece_length(const detail::Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat(violation.operand, " has ", detail::limits::bytes(violation.value),
+                        " of data; every piece but the last has a multiple of ", violation.allowed, " with ",
+                        violation.setting, "; call set_is_final_buf() before the last");
+}
+
+std::string message_end(const detail::Violation& /*violation*/, const DeviceInfo& /*device*/) {
+  return "the message has ended, and its digest is in dst; reset() begins another";
+}
 
 /// Literals, which are ended by a NUL.
 const char* name_of(ShaAlgorithm algorithm) noexcept {
@@ -67,43 +88,41 @@ Status ShaPartialHashTask::set_is_final_buf() noexcept {
   return Status::success;
 }
 
-Limit library::ShaTask::check(detail::Violation* why) const noexcept {
+bool library::ShaTask::breaks_limit(detail::Violation* why) const noexcept {
   const Device& device = *library().device();
-  const ShaCapabilities& limits = *device.info().capabilities().sha;
-  const detail::DataLimits named{.max_src_elements = limits.max_list_buf_num_elem,
+  const ShaCapabilities& most = *device.info().capabilities().sha;
+  const detail::DataLimits named{.max_src_elements = most.max_list_buf_num_elem,
                                  .src_elements = "max_list_buf_num_elem",
                                  .max_dst_elements = 1,
                                  .dst_elements = "the limit for a digest",
-                                 .max_size = limits.max_src_buf_size,
+                                 .max_size = most.max_src_buf_size,
                                  .size = "max_src_buf_size"};
-  if (const Limit limit = check_data(why, src(), dst(), named, device); limit != Limit::none) {
-    return limit;
+  if (break_limit(why, src(), dst(), named, device)) {
+    return true;
   }
   const char* const name = name_of(ShaHashTask::algorithm());
-  if (!limits.has(ShaHashTask::algorithm())) {
-    return broken(why, {.limit = Limit::algorithm, .operand = "algorithm", .setting = name});
+  if (!most.has(ShaHashTask::algorithm())) {
+    return broken(why, {.limit = no_algorithm, .operand = "algorithm", .setting = name});
   }
-  if (const Limit limit = check_piece(why); limit != Limit::none) {
-    return limit;
+  if (breaks_piece_limit(why)) {
+    return true;
   }
   const std::uint32_t size = digest_size(ShaHashTask::algorithm());
   const std::uint64_t room = dst()->tailroom();
-  return size <= room
-             ? Limit::none
-             : broken(why,
-                      {.limit = Limit::digest_room, .operand = "dst", .setting = name, .value = room, .allowed = size});
+  return size > room &&
+         broken(why, {.limit = digest_room, .operand = "dst", .setting = name, .value = room, .allowed = size});
 }
 
-Limit library::ShaTask::check_piece(detail::Violation* why) const noexcept {
+bool library::ShaTask::breaks_piece_limit(detail::Violation* why) const noexcept {
   if (has_result_) {
-    return broken(why, {.limit = Limit::message_end});
+    return broken(why, {.limit = message_end});
   }
   const std::uint64_t size = src()->list_data_len();
   const std::uint32_t block = block_size(ShaHashTask::algorithm());
   if (!is_partial() || is_final_ || size % block == 0) {
-    return Limit::none;
+    return false;
   }
-  return broken(why, {.limit = Limit::piece_length,
+  return broken(why, {.limit = piece_length,
                       .operand = "src",
                       .setting = name_of(ShaHashTask::algorithm()),
                       .value = size,

@@ -19,7 +19,7 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
  public:
   using DataTask::DataTask;
 
-  detail::Limit check(detail::Violation* why) const noexcept override;
+  bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
   void forget() noexcept override;
@@ -29,7 +29,7 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
 
  private:
   bool is_partial() const noexcept { return message != nullptr; }
-  detail::Limit check_piece(detail::Violation* why) const noexcept;
+  bool breaks_piece_limit(detail::Violation* why) const noexcept;
 };
 
 class Sha final : public detail::DataContext<pydoca::Sha, ShaTask, backend::HashQueue> {

@@ -42,9 +42,21 @@ bool is_wait(SyncEventOperation operation) noexcept { return traits_of(operation
 
 static_assert(detail::max_greater_value == max_wait_gt_value);
 
+/// value: the mask.
+std::string wait_mask(const detail::Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat("mask must be 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF, and is ",
+                        detail::hex(violation.value));
+}
+
+/// value: what a wait_gt task waits for, or has met.
+std::string wait_value(const detail::Violation& violation, const DeviceInfo& /*device*/) {
+  return detail::concat(violation.operand, " is ", violation.value, ", and wait_gt tasks compare values up to ",
+                        violation.allowed, "; wait with wait_eq or wait_neq");
+}
+
 /// A wait_gt task for value, or one that meets it.
 detail::Violation too_large(const char* operand, std::uint64_t value) noexcept {
-  return {.limit = detail::Limit::wait_value, .operand = operand, .value = value, .allowed = max_wait_gt_value};
+  return {.limit = wait_value, .operand = operand, .value = value, .allowed = max_wait_gt_value};
 }
 
 }  // namespace
@@ -84,14 +96,12 @@ Status SyncEventTask::set_result_address(std::uint64_t* address) noexcept {
   return detail::set_operand(*this, address_, address);
 }
 
-detail::Limit library::SyncEventTask::check(detail::Violation* why) const noexcept {
+bool library::SyncEventTask::breaks_limit(detail::Violation* why) const noexcept {
   if (is_wait(operation()) && !is_wait_mask(mask_)) {
-    return detail::broken(why, {.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_});
+    return detail::broken(why, {.limit = wait_mask, .operand = "mask", .value = mask_});
   }
-  if (operation() == SyncEventOperation::wait_gt && value_ > max_wait_gt_value) {
-    return detail::broken(why, too_large("the value to wait for", value_));
-  }
-  return detail::Limit::none;
+  return operation() == SyncEventOperation::wait_gt && value_ > max_wait_gt_value &&
+         detail::broken(why, too_large("the value to wait for", value_));
 }
 
 detail::WaitCondition library::SyncEventTask::condition() const noexcept {
@@ -130,8 +140,7 @@ std::string library::SyncEventTask::explain(Status status) const {
     case Status::connection_reset:
       return "the process at the other end is gone";
     case Status::not_connected:
-      return this->status() == status ? std::string(explain_end())
-                                      : Task::explain(status);
+      return this->status() == status ? std::string(explain_end()) : Task::explain(status);
     case Status::shutdown:
       return "it was cancelled, or flushed as its context stopped";
     case Status::io_failed:
@@ -148,7 +157,7 @@ std::string_view library::SyncEventTask::explain_end() const noexcept {
 
 std::string library::SyncEventTask::explain_refusal() const {
   detail::Violation violation;
-  if (check(&violation) == detail::Limit::none) {
+  if (!breaks_limit(&violation)) {
     violation = too_large("the event's value, masked,", result_ & mask_);
   }
   return detail::explain(violation, context().device()->info());
@@ -355,7 +364,7 @@ void library::SyncEventContext::post(SyncEventTask& task) noexcept {
 }
 
 void library::SyncEventContext::post_wait(SyncEventTask& task) noexcept {
-  if (task.check(nullptr) != detail::Limit::none) [[unlikely]] {
+  if (task.breaks_limit(nullptr)) [[unlikely]] {
     append_done(task, Status::io_failed);
     return;
   }

@@ -25,7 +25,7 @@ class SyncEventTask final : public pydoca::SyncEventTask {
   SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept;
 
   std::string explain(Status status) const override;
-  detail::Limit check(detail::Violation* why) const noexcept override;
+  bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
 

@@ -9,45 +9,65 @@ namespace pydoca {
 
 namespace {
 
-using OpcodeSet = std::uint32_t;
+using faulty::num_opcodes;
 
-constexpr OpcodeSet set_of(std::initializer_list<FaultOpcode> opcodes) noexcept {
-  OpcodeSet set = 0;
-  for (const FaultOpcode opcode : opcodes) {
-    set |= OpcodeSet{1} << static_cast<unsigned>(opcode);
+/// Opcodes, of which there are as many as the table of their names has.
+class OpcodeSet {
+ public:
+  constexpr OpcodeSet(std::initializer_list<FaultOpcode> opcodes) noexcept {
+    for (const FaultOpcode opcode : opcodes) {
+      has_[static_cast<std::size_t>(opcode)] = true;
+    }
   }
-  return set;
-}
 
-constexpr OpcodeSet range_of(FaultOpcode first, FaultOpcode last) noexcept {
-  OpcodeSet set = 0;
-  for (auto number = static_cast<unsigned>(first); number <= static_cast<unsigned>(last); ++number) {
-    set |= OpcodeSet{1} << number;
+  constexpr bool has(FaultOpcode opcode) const noexcept { return has_[static_cast<std::size_t>(opcode)]; }
+
+  friend constexpr OpcodeSet operator|(OpcodeSet one, const OpcodeSet& other) noexcept {
+    for (std::size_t number = 0; number < num_opcodes; ++number) {
+      one.has_[number] = one.has_[number] || other.has_[number];
+    }
+    return one;
   }
-  return set;
-}
+  friend constexpr OpcodeSet operator-(OpcodeSet one, const OpcodeSet& without) noexcept {
+    for (std::size_t number = 0; number < num_opcodes; ++number) {
+      one.has_[number] = one.has_[number] && !without.has_[number];
+    }
+    return one;
+  }
+  /// All from the first to the last.
+  static constexpr OpcodeSet range(FaultOpcode first, FaultOpcode last) noexcept {
+    OpcodeSet set{};
+    for (auto number = static_cast<std::size_t>(first); number <= static_cast<std::size_t>(last); ++number) {
+      set.has_[number] = true;
+    }
+    return set;
+  }
+
+ private:
+  std::array<bool, num_opcodes> has_{};
+};
 
 using enum FaultOpcode;
 
-constexpr OpcodeSet data = set_of({dma_copy, sha_digest, sha_partial_digest});
+constexpr OpcodeSet data{dma_copy, sha_digest, sha_partial_digest};
 constexpr OpcodeSet queued =
-    data | set_of({cache_invalidate}) | range_of(rdma_receive, rdma_remote_net_sync_event_notify_add);
-constexpr OpcodeSet connects = set_of({rdma_connect, comch_connect});
-constexpr OpcodeSet messages = set_of({comch_send, comch_receive});
-constexpr OpcodeSet updates = set_of({sync_event_set, sync_event_add});
-constexpr OpcodeSet everything = range_of(dma_copy, sync_event_wait);
+    data | OpcodeSet{cache_invalidate} | OpcodeSet::range(rdma_receive, rdma_remote_net_sync_event_notify_add);
+constexpr OpcodeSet connects{rdma_connect, comch_connect};
+constexpr OpcodeSet messages{comch_send, comch_receive};
+constexpr OpcodeSet updates{sync_event_set, sync_event_add};
+constexpr OpcodeSet everything = OpcodeSet::range(FaultOpcode{}, static_cast<FaultOpcode>(num_opcodes - 1));
 
 /// By FaultAction.
 constexpr std::array<OpcodeSet, fault_action_names.size()> meetings{
     queued | connects | messages | updates,
     queued | messages | updates,
     queued | messages,
-    (queued | messages | updates) & ~set_of({rdma_receive}),
-    data | range_of(rdma_receive, rdma_remote_net_sync_event_get) | messages | updates,
-    data | range_of(rdma_receive, rdma_write_imm) | messages,
-    0,
-    queued | set_of({comch_send}),
-    queued | set_of({comch_receive, sync_event_wait}),
+    (queued | messages | updates) - OpcodeSet{rdma_receive},
+    data | OpcodeSet::range(rdma_receive, rdma_remote_net_sync_event_get) | messages | updates,
+    data | OpcodeSet::range(rdma_receive, rdma_write_imm) | messages,
+    OpcodeSet{},
+    queued | OpcodeSet{comch_send},
+    queued | OpcodeSet{comch_receive, sync_event_wait},
     everything,
     everything,
     everything,
@@ -57,7 +77,7 @@ constexpr std::array<OpcodeSet, fault_action_names.size()> meetings{
 }  // namespace
 
 bool can_meet(FaultAction action, FaultOpcode opcode) noexcept {
-  return (meetings[static_cast<std::size_t>(action)] & set_of({opcode})) != 0;
+  return meetings[static_cast<std::size_t>(action)].has(opcode);
 }
 
 namespace faulty {

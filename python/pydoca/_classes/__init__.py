@@ -1,1 +1,0 @@
-"""What the classes of the extension get from Python."""
