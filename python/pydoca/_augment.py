@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydoca import _blocking, _core, _errors, _log
 from pydoca._callbacks import require_plain_function
-from pydoca._classes.enums import print_names
-from pydoca._classes.made_by import explain_calls
 from pydoca._coroutine import driven_by_asyncio
+from pydoca._enums import print_names
 from pydoca._stats import EngineStats, TaskStats
 
 if TYPE_CHECKING:
@@ -90,8 +89,6 @@ _method_of(_core.Context, name="__exit__")(_blocking.leave_context)
 _method_of(_core.ProgressEngine, name="__exit__")(_blocking.leave_engine)
 _method_of(_core.ProgressEngine)(_blocking.run_until)
 
-
-explain_calls()
 
 for _value in list(vars(_core).values()):
     if isinstance(_value, type) and issubclass(_value, Enum):

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 from pydoca import _core
-from pydoca._classes.enums import print_names
+from pydoca._enums import print_names
 
 
 @print_names

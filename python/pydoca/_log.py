@@ -14,7 +14,7 @@ import threading
 from enum import IntEnum
 
 from pydoca import _core
-from pydoca._classes.enums import print_names
+from pydoca._enums import print_names
 from pydoca._errors import InvalidValueError
 
 _CAPACITY = 1024

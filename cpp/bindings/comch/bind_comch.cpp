@@ -37,6 +37,7 @@ void bind_send_task(py::module_& module) {
           "message", &SendTaskObject::message, &SendTaskObject::set_message,
           "The bytes of the message; None once the task is freed. Setting it, for another submission, raises\n"
           "InUseError in flight and InvalidValueError for a message that is too long.");
+  made_by(module, "SendTask", "comch.Connection.send()");
 }
 
 template <typename Class>
@@ -109,6 +110,7 @@ void bind_comch_connection(py::module_& module) {
         return "<pydoca comch connection of " + self.describe_endpoint() +
                (self.is_connected() ? ", connected>" : ", closed>");
       });
+  made_by(module, "Connection", "comch.Client.connection, comch.Server.accept()");
 }
 
 template <typename Class>

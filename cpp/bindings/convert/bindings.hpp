@@ -3,6 +3,8 @@
 
 #include "convert/pybind.hpp"
 
+#include <string>
+
 namespace pydoca::bindings {
 
 void bind_status(py::module_& module);
@@ -41,6 +43,8 @@ void bind_virtual_time(py::module_& module);
 void bind_timing(py::module_& module);
 void bind_faults(py::module_& module);
 void bind_trace(py::module_& module);
+/// A class that programs do not call: the error of a call names what makes such an object.
+void made_by(py::module_& module, const char* name, const std::string& call);
 /// Gives all classes of awaitables their warning. Call it once they are bound.
 void bind_never_awaited(py::module_& module);
 

@@ -33,6 +33,7 @@ void bind_fields(py::module_& module, const char* name, const char* doc) {
   type.def("__hash__", [](const T& self) { return py::hash(py::repr(to_plain(self))); });
   const std::string format = std::string("<pydoca.") + name + " {}>";
   type.def("__repr__", [format](const T& self) { return py::str(format).format(to_plain(self)); });
+  made_by(module, name, "DeviceInfo.capabilities");
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ void bind_cross_timestamp(py::module_& module) {
         return py::str("<pydoca.CrossTimestamp host={} nic={} accuracy={} ns>")
             .format(self.host, self.nic, self.accuracy);
       });
+  made_by(module, "CrossTimestamp", "Clock.crosstimestamp()");
 }
 
 void bind_timestamps(py::classh<ClockObject>& type) {

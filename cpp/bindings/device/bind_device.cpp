@@ -148,6 +148,7 @@ void bind_device_classes(py::module_& module) {
   bind_device_life(device);
   bind_scope(device);
   bind_device_methods(device);
+  made_by(module, "Device", "open_device()");
 }
 
 }  // namespace

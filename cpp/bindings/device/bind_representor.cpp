@@ -36,6 +36,7 @@ void bind_info(py::module_& module) {
            })
       .def("__hash__", [](const Info& info) { return py::hash(py::make_tuple(info.name, info.pci_addr)); })
       .def("__repr__", [](const Info& info) { return text("<pydoca.RepresentorInfo {!r} ({})>", info); });
+  made_by(module, "RepresentorInfo", "Device.representors()");
 }
 
 void bind_representor_properties(py::classh<RepresentorObject>& type) {
@@ -103,6 +104,7 @@ void bind_representor(py::module_& module) {
   device.def("open_representor", &open, "selector"_a,
              "Opens the representor that selector names: the represented function's PCI address, the representor's\n"
              "name or interface, or a RepresentorInfo. Raises NotFoundError and InvalidValueError.");
+  made_by(module, "Representor", "Device.open_representor()");
 }
 
 }  // namespace pydoca::bindings

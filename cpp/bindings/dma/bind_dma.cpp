@@ -29,6 +29,7 @@ void bind_memcpy_task(py::module_& module) {
       module, "DmaMemcpyTask",
       "Copies src's data, in list order, to dst's tailrooms. On success dst's data_len grows by the copied\n"
       "length. On failure part of dst may have been written.");
+  made_by(module, "DmaMemcpyTask", "Dma.memcpy()");
 }
 
 template <typename Class>

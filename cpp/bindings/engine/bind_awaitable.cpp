@@ -26,6 +26,7 @@ void bind_awaitable(py::module_& module) {
       .def("_quarantine", &Awaitable::quarantine)
       .def("_use", &Awaitable::use);
   bind_waiters(type);
+  made_by(module, "Awaitable", "a call that is awaited, such as RdmaConnection.established()");
 }
 
 void bind_never_awaited(py::module_& module) {

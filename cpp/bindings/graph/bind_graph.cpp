@@ -62,6 +62,7 @@ void bind_node(py::module_& module) {
       .def("__eq__", is_equal, "other"_a)
       .def("__hash__", [](const NodeObject& self) { return reinterpret_cast<std::uintptr_t>(self.node) >> 4U; })
       .def("__repr__", [](const NodeObject& self) { return "<pydoca.GraphNode, " + self.node->describe() + ">"; });
+  made_by(module, "GraphNode", "Graph.node()");
 }
 
 std::shared_ptr<GraphObject> new_graph(py::object pe, const py::object& num_instances, py::object on_completion,
@@ -257,6 +258,7 @@ void bind_graph(py::module_& module) {
       collectable<InstanceObject>());
   bind_instance_run(instance);
   bind_instance_nodes(instance);
+  made_by(module, "GraphInstance", "Graph.create_instance()");
 }
 
 }  // namespace pydoca::bindings

@@ -179,6 +179,7 @@ void bind_buf(py::module_& module) {
   bind_scope(type);
   bind_items(type);
   bind_array_protocols(type);
+  made_by(module, "Buf", "BufInventory.get_by_data() and its siblings, BufPool.alloc()");
 }
 
 }  // namespace pydoca::bindings

@@ -85,6 +85,7 @@ void bind_memory(py::module_& module) {
       py::kw_only(), "huge_pages"_a = false,
       "Allocates size bytes, in pages of 2 MiB if requested. Raises InvalidValueError for a size of 0 or\n"
       "less, NoMemoryError when the system has too little memory.");
+  made_by(module, "Memory", "alloc()");
 }
 
 }  // namespace pydoca::bindings

@@ -34,6 +34,7 @@ void bind_sync_event_remote_net(py::module_& module) {
       "import_sync_event_remote_net", import_event, "blob"_a,
       "The event of a network peer that blob describes. SyncEvent.export_to_remote_net() made the blob.\n"
       "Raises the errors of import_mmap() (doca_sync_event_remote_net_create_from_export).");
+  made_by(module, "SyncEventRemoteNet", "Device.import_sync_event_remote_net()");
 }
 
 }  // namespace pydoca::bindings

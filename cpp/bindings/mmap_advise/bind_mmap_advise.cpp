@@ -51,6 +51,7 @@ void bind_invalidate_task(py::module_& module) {
             self.set_object(&Operands::buf, Operand::buf, std::move(value));
           },
           "The Buf, None once the task is freed. Setting it raises InUseError in flight.");
+  made_by(module, "MmapAdviseInvalidateCacheTask", "MmapAdvise.invalidate_cache()");
 }
 
 template <typename Class>

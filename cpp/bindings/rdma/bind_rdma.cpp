@@ -91,6 +91,7 @@ void bind_rdma_task(py::module_& module) {
                              "The operation that sent the received message.")
       .def_property_readonly("result_immediate_data", &RdmaTaskObject::result_immediate_data,
                              "The immediate data that came with the message, or None.");
+  made_by(module, "RdmaTask", "RdmaConnection.write() and its siblings, Rdma.receive()");
 }
 
 void bind_waits(py::module_& module) {
@@ -171,6 +172,7 @@ void bind_rdma_connection(py::module_& module) {
     const auto state = py::cast(self.connection().state()).attr("name").cast<std::string>();
     return "<pydoca " + self.describe() + ", " + state + ">";
   });
+  made_by(module, "RdmaConnection", "Rdma.export(), Rdma.connect()");
 }
 
 void bind_listener(py::module_& module) {
@@ -198,6 +200,7 @@ void bind_listener(py::module_& module) {
       .def("__repr__", [](const RdmaListenerObject& self) {
         return "<pydoca rdma listener, port " + std::to_string(self.port()) + (self.is_closed() ? ", closed>" : ">");
       });
+  made_by(module, "RdmaListener", "Rdma.listen()");
 }
 
 constexpr std::string_view setting_keywords =

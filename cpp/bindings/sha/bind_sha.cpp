@@ -94,6 +94,7 @@ void bind_hash_task(py::module_& module) {
       "Hashes src's data, in list order, as one message, and appends the digest to dst: its\n"
       "data_len grows by 20, 32 or 64 bytes.");
   bind_algorithm(type, "\"sha1\", \"sha256\" or \"sha512\". Setting raises InUseError in flight.");
+  made_by(module, "ShaHashTask", "Sha.hash()");
 }
 
 void bind_partial_hash_task(py::module_& module) {
@@ -115,6 +116,7 @@ void bind_partial_hash_task(py::module_& module) {
                              "Whether set_is_final_buf() was called for this message.")
       .def_property_readonly("has_result", &PartialHashTaskObject::has_result,
                              "Whether dst has the digest: the last piece is done.");
+  made_by(module, "ShaPartialHashTask", "Sha.partial_hash()");
 }
 
 template <typename Class>

@@ -79,6 +79,7 @@ void bind_event_task(py::module_& module) {
           [](SyncEventTaskObject& self, const py::object& mask) { self.set_mask(to_u64(mask, "mask")); },
           "Of a wait: the bits to compare, 1, 2, 4 or 8 adjacent bytes of 0xFF, or 0 for all. Setting it raises "
           "InUseError in flight.");
+  made_by(module, "SyncEventTask", "SyncEventContext.wait_eq() and its siblings");
 }
 
 /// The context that the event has. Its setters configure it, not another call.
@@ -147,6 +148,7 @@ void bind_sync_event_context(py::module_& module) {
           "info"_a, "operation"_a, "Whether the device has tasks of this kind (get, notify_set, ..., wait_neq).")
       .def_static("max_num_tasks", &SyncEventContext::max_num_tasks, "info"_a, "The largest num_tasks, of each kind.");
   bind_as_context();
+  made_by(module, "SyncEventContext", "SyncEvent.as_context()");
 }
 
 }  // namespace pydoca::bindings
