@@ -1,0 +1,1 @@
+"""Promises of the public API, one by one."""
