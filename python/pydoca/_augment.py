@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydoca import _blocking, _core, _errors, _log
 from pydoca._callbacks import require_plain_function
 from pydoca._coroutine import driven_by_asyncio
 from pydoca._enums import print_names
 from pydoca._stats import EngineStats, TaskStats
-
-if TYPE_CHECKING:
-    from pydoca._rdma.names import ConnectionByName
-    from pydoca._rdma.receives import Receives
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -277,7 +273,7 @@ def connect(
     address_type: str | None = None,
     private_data: Any = b"",
     user_data: Any = None,
-) -> _core.EstablishedConnection | ConnectionByName:
+) -> Awaitable[_core.RdmaConnection]:
     """Awaitable: a connection to the peer that listens there (RDMA-CM).
 
     address: in digits, or a host's name, which is looked up when awaited, and whose addresses are tried in turn, IPv4
@@ -298,7 +294,7 @@ def connect(
 
 
 @_method_of(_core.Rdma)
-def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> Receives:
+def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> AsyncIterator[_core.RdmaTask]:
     """Posts a receive into each, and gives an iterator of them, in the order in which messages fill them.
 
     async for task in rdma.receives(bufs) posts each again, emptied, when the next one is asked for. Raises

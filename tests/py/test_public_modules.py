@@ -93,3 +93,24 @@ def test_a_function_without_a_stub_keeps_its_plain_signature():
 def test_functions_of_the_engine_have_no_type_hints_as_builtin_ones():
     for function in (pydoca.open_device, pydoca.Device.mmap, pydoca.BufInventory.get_by_addr, len):
         assert typing.get_type_hints(function) == {}
+
+
+def _functions_of(owner: type) -> list[typing.Any]:
+    found = [value for name, value in vars(owner).items() if name == "__init__" or not name.startswith("_")]
+    found = [each.fget if isinstance(each, property) else getattr(each, "__func__", each) for each in found]
+    return [each for each in found if inspect.isfunction(each)]
+
+
+def test_type_hints_of_all_that_is_public_can_be_read():
+    """Annotations that name what a module imports only for type checkers, or for another module, cannot."""
+    unreadable = []
+    for module in MODULES:
+        for name in module.__all__:
+            value = getattr(module, name)
+            for each in [value, *_functions_of(value)] if isinstance(value, type) else [value]:
+                if isinstance(each, type) or inspect.isfunction(each):
+                    try:
+                        typing.get_type_hints(each)
+                    except NameError as error:
+                        unreadable.append(f"{module.__name__}.{name}: {error}")
+    assert unreadable == []

@@ -11,15 +11,13 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydoca._errors import InvalidValueError
 from pydoca._progress import Meter, Progress
+from pydoca._time.timing import Config
 from pydoca._time.virtual_time import VirtualTime
-
-if TYPE_CHECKING:
-    from pydoca._time.timing import Config
-    from pydoca.faults import FaultPlan
+from pydoca.faults import FaultPlan, FaultPlanWarning
 
 Scenario = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -189,8 +187,6 @@ def _note(seed: int, runs_before: int, virtual_time: VirtualTime) -> str:
 
 def _shrunk(scenario: _Scenario, seed: int, plan: FaultPlan, kind: type[Exception]) -> str:
     """The rules that are left when all are taken out, one after another, without which it fails all the same."""
-    from pydoca.faults import FaultPlan
-
     rules = list(plan.rules)
     for rule in plan.rules:
         fewer = [other for other in rules if other is not rule]
@@ -213,8 +209,6 @@ def _fails(scenario: _Scenario, seed: int, plan: FaultPlan, kind: type[Exception
 def _warn_of_rules(plan: FaultPlan | None, met: set[int]) -> None:
     if plan is None:
         return
-    from pydoca.faults import FaultPlanWarning
-
     for place, report in enumerate(plan.report()):
         if place not in met:
             why = report.never or "it met nothing in the last run"

@@ -34,6 +34,8 @@ that fails stops its context, as everywhere in pydoca: retrieve the other jobs' 
 `add()` it again. A job's buf that is missing or too small is refused by `submit()`, not by the event.
 """
 
+from typing import get_type_hints as _get_type_hints
+
 from pydoca._publication import publish as _publish
 from pydoca.workq._jobs import (
     DmaMemcpyJob,
@@ -65,4 +67,7 @@ __all__ = [
     "WorkQueue",
 ]
 
+for _each in list(globals().values()):
+    if isinstance(_each, type):
+        _each.__annotations__ = _get_type_hints(_each)  # their names are those of another module
 _publish(__name__)

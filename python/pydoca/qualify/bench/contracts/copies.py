@@ -46,7 +46,10 @@ class _Scene:
 
 
 def lists(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Copies between lists of unequal bufs that lie in several maps; all memory is compared. Returns the copies."""
+    """Copies between lists of unequal bufs that lie in several maps, or a list and one buf; all memory is compared.
+
+    Returns how many there were.
+    """
     with Stand() as stand:
         ends = [Zoned(stand, device, _PIECES) for _ in range(3)]
         if device.side is pydoca.Side.DPU and has_link(device):
@@ -57,8 +60,9 @@ def lists(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
         with duty("start the DMA engine"):
             context = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
         for number in range(rounds):
-            sizes = [rng.choice((1, 3, 8, 31)) for _ in range(longest)]
-            rooms = _cut(sum(sizes), longest, rng)
+            parts = ((longest, longest), (longest, 1), (1, longest))[number % 3]
+            sizes = [rng.choice((1, 3, 8, 31)) for _ in range(parts[0])]
+            rooms = _cut(sum(sizes), parts[1], rng)
             _one_list(context, inventory, rng.sample(ends, len(ends)), sizes, rooms, number)
     return rounds
 
