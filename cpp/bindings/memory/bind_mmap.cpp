@@ -53,8 +53,8 @@ void bind_configuration(py::classh<MmapObject>& type) {
            "access"_a = py::none(), "user_data"_a = py::none(), "free_callback"_a = py::none(),
            "max_num_devices"_a = py::none(), "thread_safety"_a = false,
            "A map that is configured and not started. free_callback(memory) runs at the end of a map that was\n"
-           "started at least once, when no task, buf or view refers to the memory any more. thread_safety: as\n"
-           "enable_thread_safety() says.")
+           "started at least once, when no task or buf refers to the memory any more; views keep the memory beyond\n"
+           "that. thread_safety: as enable_thread_safety() says.")
       .def("add_device", &MmapObject::add_device, "device"_a,
            "Adds a device. Raises AlreadyExistError, NoMemoryError (above max_num_devices), NotPermittedError\n"
            "(started, imported).")
@@ -62,8 +62,8 @@ void bind_configuration(py::classh<MmapObject>& type) {
            "Removes a device. Raises NotFoundError, and the errors of add_device().")
       .def("set_memrange", &MmapObject::set_memrange, "memory"_a,
            "Sets the memory: any object with the buffer protocol, C-contiguous. It can be set once\n"
-           "(NotPermittedError). The memory stays until map and views have gone. Raises InvalidValueError for an\n"
-           "empty object.")
+           "(NotPermittedError). The memory stays until map and views have gone. Raises BadStateError when started,\n"
+           "InvalidValueError for an empty object.")
       .def("set_dmabuf_memrange", &MmapObject::set_dmabuf_memrange, "dmabuf_fd"_a, "addr"_a, "offset"_a, "len"_a,
            "Would set memory of another driver, such as a GPU's. Raises NotSupportedError: no device takes it, as\n"
            "the capability mmap_dmabuf says. Raises InvalidValueError for a bad descriptor or range, BadStateError\n"

@@ -67,8 +67,8 @@ void bind_submission(Class& type) {
            "for no limit. Raises TimeOutError, the task's own error, and the exceptions that callbacks raised\n"
            "meanwhile (an ExceptionGroup).")
       .def("result", &TaskObject::result,
-           "The value of the last completion (None for most tasks). Raises the error of a failed one,\n"
-           "InProgressError before the first completion.")
+           "The value of the last completion (None for most tasks). Raises the error of a failed one, BadStateError\n"
+           "before the first submission, and InProgressError until its completion.")
       .def("add_done_callback", &TaskObject::add_done_callback, "fn"_a,
            "Calls fn(task) once: at the next completion, or at once when the task is done.")
       .def("remove_done_callback", &TaskObject::remove_done_callback, "fn"_a,

@@ -1,10 +1,10 @@
-"""Thirty more defects of a device, of other kinds than those of the six programs before.
+"""Thirty more defects of a device, of other kinds than those of the programs before.
 
 They were written without a look at the cases, too.
 
-usage: unseen_seventh.py list
-       unseen_seventh.py check [NAME...]              # each is visible by the public API, and only when it is planted
-       unseen_seventh.py run NAME LEVEL DIRECTORY     # NAME: a defect, or none, or hooks (replaced, and harmless)
+usage: unseen_eighth.py list
+       unseen_eighth.py check [NAME...]              # each is visible by the public API, and only when it is planted
+       unseen_eighth.py run NAME LEVEL DIRECTORY     # NAME: a defect, or none, or hooks (replaced, and harmless)
 """
 
 from __future__ import annotations

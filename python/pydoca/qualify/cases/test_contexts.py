@@ -51,6 +51,7 @@ def test_failures(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
 @pytest.mark.pydoca_needs("dma")
 def test_independent_contexts(pydoca_device: pydoca.Device) -> None:
     independence.contexts(pydoca_device)
+    independence.failure(pydoca_device)
     independence.released(pydoca_device)
 
 

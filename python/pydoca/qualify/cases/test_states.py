@@ -33,7 +33,9 @@ ALL = ("smoke", "quick", "full")
 @pytest.mark.pydoca_case(
     "OBJ-1", title="the device tells the same of itself in each way that there is to ask", levels=ALL
 )
-def test_device(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+def test_device(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    lists = device_states.lists(pydoca_device, at(pydoca_run, smoke=30, quick=300, full=3000))
+    pydoca_measure.record("object.lists", lists, unit="1", min=1)
     pydoca_measure.record("object.capabilities", device_states.capabilities(pydoca_device), unit="1", min=1)
     if pydoca_device.pci_addr:
         pydoca_measure.record("object.ports", device_states.rates(pydoca_device.info), unit="1", min=1)

@@ -61,9 +61,11 @@ def lists(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
             context = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
         for number in range(rounds):
             parts = ((longest, longest), (longest, 1), (1, longest))[number % 3]
-            sizes = [rng.choice((1, 3, 8, 31)) for _ in range(parts[0])]
+            sizes = [rng.choice((0, 1, 3, 8, 31)) for _ in range(parts[0] - 1)]
+            sizes.insert(rng.randrange(parts[0]), 17)
             rooms = _cut(sum(sizes), parts[1], rng)
-            _one_list(context, inventory, rng.sample(ends, len(ends)), sizes, rooms, number)
+            some = ends if number % 2 else ends[:3]  # of this side alone, and of both
+            _one_list(context, inventory, rng.sample(some, len(some)), sizes, rooms, number)
     return rounds
 
 

@@ -75,6 +75,22 @@ def representors(device: pydoca.Device) -> int:
     return len(whole)
 
 
+def lists(device: pydoca.Device, rounds: int) -> int:
+    """Lists of functions and of representors are the same each time; returns how many there were."""
+    read: list[tuple[str, Callable[[], list[str]]]] = [
+        ("devices", lambda: [each.vuid for each in pydoca.devices(side=device.side)])
+    ]
+    if device.info.supports("representors"):
+        read.append(("representors", lambda: [each.vuid for each in device.representors()]))
+    for what, names in read:
+        with duty(f"list the {what}"):
+            first = names()
+            for number in range(rounds):
+                if (again := names()) != first:
+                    raise DeviceFault(f"list {number} of the {what} is {again}; the first one was {first}")
+    return rounds * len(read)
+
+
 _FILTERS: dict[pydoca.RepFilter, Callable[[pydoca.RepresentorInfo], bool]] = {
     pydoca.RepFilter.ALL: lambda _: True,
     pydoca.RepFilter.NET: lambda each: not each.is_emulated,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pydoca
-from pydoca.qualify.bench.maps import Copier
+from pydoca.qualify.bench.maps import REFUSALS, Copier
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
@@ -67,6 +67,35 @@ def contexts(device: pydoca.Device, count: int = 4) -> None:
                     task.free()
                 require_equal(view(into), view(memory), f"a copy beside {number} contexts that were stopped")
             running[number].stop()
+
+
+def failure(device: pydoca.Device, count: int = 3) -> None:
+    """One copy engine of a progress engine fails and stops; the others, and their tasks, go on."""
+    with Stand() as stand:
+        pe, inventory = stand.engine(), stand.bufs(3)
+        mmap = stand.enter_context(device.mmap(pydoca.alloc(3 * _SIZE)))
+        src = stand.keep(inventory.get_by_data(mmap, mmap.addr, 64))
+        room = stand.keep(inventory.get_by_addr(mmap, mmap.addr + _SIZE, 64))
+        short = stand.keep(inventory.get_by_addr(mmap, mmap.addr + 2 * _SIZE, 32))
+        with duty(f"start {count} DMA engines"):
+            running = [stand.enter_context(pydoca.Dma(pe, device, num_tasks=2)) for _ in range(count)]
+            tasks = [dma.memcpy(src, room, submit=False) for dma in running]
+            for task in tasks:
+                stand.callback(task.free)
+        for number, dma in enumerate(running[:-1]):
+            what = f"beside {number + 1} contexts whose copies have failed"
+            bad = dma.memcpy(src, short, submit=False)
+            with refused(f"a copy of 64 bytes to a place for 32, {what}", *REFUSALS):
+                bad.submit()
+                bad.wait(timeout=20)
+            bad.free()
+            for other, task in zip(running[number + 1 :], tasks[number + 1 :], strict=True):
+                if other.state is not pydoca.ContextState.RUNNING:
+                    raise DeviceFault(f"a context {what} is {other.state.name}")
+                room.reset_data_len()
+                with duty(f"a copy {what}"):
+                    task.submit()
+                    task.wait(timeout=20)
 
 
 def released(device: pydoca.Device, count: int = 20) -> None:

@@ -36,6 +36,8 @@ class Transfers:
         """Transfers end in order, so that each place is free before the next task that has it."""
         bufs, place = Stand(), number % _WINDOW * _SLOT
         self._bufs[number] = bufs
+        if number >= _WINDOW and _KINDS[number % len(_KINDS)] != "add":
+            self._compare(number - _WINDOW, "and its data has changed since then")
         self._pair.here.data(place, _SLOT)[:] = number % 251
         self._pair.theirs.data(place, _SLOT)[:] = (number + 1) % 251
         kind = _KINDS[number % len(_KINDS)]
@@ -75,9 +77,12 @@ class Transfers:
 
     def _require_equal(self, number: int) -> None:
         self._bufs.pop(number).close()
+        self._compare(number, "and its data is not there")
+
+    def _compare(self, number: int, what: str) -> None:
         place = number % _WINDOW * _SLOT
         if (self._pair.here.data(place, _SLOT) != self._pair.theirs.data(place, _SLOT)).any():
-            raise DeviceFault(f"{_KINDS[number % len(_KINDS)]} {number} has completed, and its data is not there")
+            raise DeviceFault(f"{_KINDS[number % len(_KINDS)]} {number} has completed, {what}")
 
     def _here(self, bufs: Stand, place: int) -> pydoca.Buf:
         here = self._pair.here

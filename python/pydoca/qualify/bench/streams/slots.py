@@ -6,7 +6,7 @@ import numpy as np
 
 import pydoca
 from pydoca.qualify.bench import dma
-from pydoca.qualify.bench.waiting import Stand
+from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
 SLOT = 64  # bytes of each task's source, and of its destination
 
@@ -23,10 +23,13 @@ class Slots:
         self._targets = ends.target.reshape(window, SLOT)
         self._free = list(range(window))
         self._taken: dict[int, int] = {}  # by number
+        self._results: dict[int, bytes] = {}  # by slot: of its last task
 
     def take(self, number: int) -> tuple[pydoca.Buf, pydoca.Buf]:
         """A source with data of this number alone, and an empty destination."""
         slot = self._taken[number] = self._free.pop(0)
+        if self._targets[slot].tobytes() != self._results.get(slot, self._targets[slot].tobytes()):
+            raise DeviceFault(f"the result of a task has changed since its completion, before task {number}")
         self._sources[slot] = number % 251
         self._sources[slot].view(np.uint64)[0] = number
         self._targets[slot] = 0
@@ -37,4 +40,5 @@ class Slots:
         """What is at both ends; the slot is free."""
         slot = self._taken.pop(number)
         self._free.append(slot)
-        return self._sources[slot].tobytes(), self._targets[slot].tobytes()
+        self._results[slot] = self._targets[slot].tobytes()
+        return self._sources[slot].tobytes(), self._results[slot]
