@@ -63,6 +63,7 @@ from pydoca import _core, _toml
 from pydoca._errors import InvalidValueError
 
 if TYPE_CHECKING:
+    from pydoca._display.frame.panel import Panel
     from pydoca._spawn.process import Process, ProcessError
     from pydoca._time.explore import Exploration, Run, explore
     from pydoca._time.timing import Config
@@ -164,6 +165,11 @@ def timing(device: str | _Named) -> dict[str, Any]:
 
 class Topology(dict[str, Any]):
     """A topology, in the form that `load_topology` takes. A notebook shows it as a picture of the machine."""
+
+    def _panel(self) -> Panel:
+        from pydoca._display.machine import topology_panel
+
+        return topology_panel(self)
 
     def _repr_html_(self) -> str:
         from pydoca._display.notebook import html_of

@@ -35,8 +35,8 @@ class Mmap(_Bytes):
         thread_safety: bool = False,
     ) -> None:
         """A map that is configured and not started. free_callback(memory) runs at the end of a map that was
-        started at least once, when no task, buf or view refers to the memory any more. thread_safety: as
-        enable_thread_safety() says.
+        started at least once, when no task or buf refers to the memory any more; views keep the memory beyond
+        that. thread_safety: as enable_thread_safety() says.
         """
     def add_device(self, device: Device) -> None:
         """Adds a device. Raises AlreadyExistError, NoMemoryError (above max_num_devices), NotPermittedError
@@ -46,8 +46,8 @@ class Mmap(_Bytes):
         """Removes a device. Raises NotFoundError, and the errors of add_device()."""
     def set_memrange(self, memory: Buffer) -> None:
         """Sets the memory: any object with the buffer protocol, C-contiguous. It can be set once
-        (NotPermittedError). The memory stays until map and views have gone. Raises InvalidValueError for an
-        empty object.
+        (NotPermittedError). The memory stays until map and views have gone. Raises BadStateError when started,
+        InvalidValueError for an empty object.
         """
     def set_permissions(self, access: Access | str) -> None:
         """Sets the permissions. Raises InvalidValueError for pci_read_only with pci_read_write, and for write

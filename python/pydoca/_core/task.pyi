@@ -44,8 +44,8 @@ class Task(Coroutine[Any, Any, Any]):
         meanwhile (an ExceptionGroup).
         """
     def result(self) -> Any:
-        """The value of the last completion (None for most tasks). Raises the error of a failed one,
-        InProgressError before the first completion.
+        """The value of the last completion (None for most tasks). Raises the error of a failed one, BadStateError
+        before the first submission, and InProgressError until its completion.
         """
     def __await__(self) -> Generator[Any, None, Any]: ...
     def send(self, value: Any) -> Any:

@@ -15,15 +15,13 @@ from pydoca._display.errors import error_panel
 from pydoca._display.events import event_panel, remote_event_panel
 from pydoca._display.frame.panel import Note, Panel, State
 from pydoca._display.graphs import graph_panel, instance_panel, node_panel
-from pydoca._display.machine import machine_panel, topology_panel
+from pydoca._display.machine import machine_panel
 from pydoca._display.memory import memory_panel, mmap_panel
 from pydoca._display.tasks import task_panel
 from pydoca._errors import DocaError
-from pydoca.sim import Topology
 
 # The first class that fits counts.
 _PANELS: list[tuple[type, Callable[[Any], Panel]]] = [
-    (Topology, topology_panel),
     (_core.DeviceInfo, info_panel),
     (_core.Device, device_panel),
     (_core.RepresentorInfo, representor_info_panel),

@@ -220,11 +220,15 @@ TEST_F(ProgressEngineTest, SubmitsWhatAnotherThreadHandsOver) {
   EXPECT_TRUE(readable(*pe));
   EXPECT_EQ(task.submit(), Status::bad_state);
   EXPECT_EQ(task.free(), Status::in_use);
+  EXPECT_EQ(src->dec_refcount(), Status::not_permitted) << "its bufs are kept until its turn";
+  EXPECT_EQ(dst->reset_data_len(), Status::in_use);
+  EXPECT_EQ(task.set_src(dst), Status::in_use);
   EXPECT_EQ(pe->num_inflight_tasks(), 0U);
   EXPECT_EQ(pe->progress(), 1);
   EXPECT_EQ(pe->num_inflight_tasks(), 1U);
   rig.progress_until(1);
   EXPECT_EQ(rig.completions[0], (DmaRig::Completion{7, Status::success, false}));
+  EXPECT_FALSE(src->in_flight());
 }
 
 TEST_F(ProgressEngineTest, TellsOfAHandedOverSubmissionThatFailsInItsCompletion) {

@@ -152,5 +152,6 @@ def test_tasks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure
     pydoca_measure.record("object.task.slots", task_states.slots(pydoca_device, rounds), unit="1", min=rounds)
     if pydoca_device.info.supports("async_sync_event_wait"):
         pydoca_measure.record("object.task.waits", task_states.waits(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("object.task.again", task_states.again(pydoca_device, rounds), unit="1", min=rounds)
     task_states.settings(pydoca_device)
     pydoca_measure.record("object.task.kinds", conf_states.check(pydoca_device), unit="1", min=1)

@@ -373,6 +373,46 @@ TEST_F(ClaimTest, ATaskThatWaitsForItsTurnCannotBeSubmitted) {
   EXPECT_EQ(waiting.state(), Task::State::idle);
 }
 
+TEST_F(ClaimTest, TheBufsOfATaskThatWaitsForItsTurnAreKept) {
+  Buf& src = *waiting.src();
+  Buf& dst = *waiting.dst();
+  ASSERT_EQ(instance.submit(), Status::success);
+  for (Buf* const buf : {&src, &dst}) {
+    EXPECT_TRUE(buf->in_flight());
+    EXPECT_EQ(buf->dec_refcount(), Status::not_permitted);
+    EXPECT_EQ(buf->reset_data_len(), Status::in_use);
+  }
+  EXPECT_EQ(waiting.set_src(&dst), Status::in_use);
+  progress_until_ended(1);
+  EXPECT_FALSE(src.in_flight());
+  EXPECT_FALSE(dst.in_flight());
+}
+
+TEST_F(ClaimTest, TheBufsOfATaskWhoseTurnDoesNotComeAreGivenBack) {
+  Buf& src = *waiting.src();
+  instance.set_cookie(function, step(1, Status::unexpected));
+  ASSERT_EQ(instance.submit(), Status::success);
+  progress_until_ended(1);
+  EXPECT_FALSE(src.in_flight());
+  ASSERT_EQ(instance.submit(), Status::success);
+  EXPECT_EQ(waiting.free(), Status::success);
+  tasks.clear();
+  EXPECT_FALSE(src.in_flight());
+  progress_until_ended(2);
+}
+
+TEST_F(ClaimTest, AFailureIsExplainedWhenItsTaskIsGone) {
+  ASSERT_EQ(waiting.set_src(nullptr), Status::success);
+  ASSERT_EQ(instance.submit(), Status::success);
+  progress_until_ended(1);
+  const Status status = instance.status();
+  EXPECT_EQ(waiting.free(), Status::success);
+  tasks.clear();
+  rig.context->stop();
+  rig.progress_until_idle();
+  EXPECT_THAT(instance.explain(status), HasSubstr("src is missing"));
+}
+
 TEST_F(ClaimTest, ATaskFreedBeforeItsTurnFailsTheInstance) {
   ASSERT_EQ(instance.submit(), Status::success);
   EXPECT_EQ(waiting.free(), Status::success);

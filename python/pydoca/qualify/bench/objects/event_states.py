@@ -26,7 +26,7 @@ def in_memory(device: pydoca.Device) -> None:
                 event = pydoca.SyncEvent(device, memory=memoryview(memory)[8:16])
             else:
                 mmap = stand.enter_context(device.mmap(memory, access=ACCESS))
-                buf = stand.bufs(1).get_by_data(mmap, mmap.addr + 8, 8)
+                buf = stand.bufs(1).get_by_args(mmap, mmap.addr, 16, mmap.addr + 8, 8)  # with headroom
                 event = pydoca.SyncEvent(device, buf=stand.keep(buf))
             stand.enter_context(event)
             require_value(event.get(), value, "the first value of an event in memory of the program")

@@ -86,6 +86,29 @@ def slots(device: pydoca.Device, rounds: int) -> int:
     return rounds * count
 
 
+def again(device: pydoca.Device, rounds: int) -> int:
+    """One task of a copy is submitted again and again, and tells each time that it is in flight, until it is polled."""
+    with Stand() as stand:
+        copies = dma.Copies(stand, device, dma.local(stand, device, 64), 64, 1)
+        [task] = copies.tasks
+        for number in range(rounds):
+            copies.prepare()
+            with duty(f"submission {number} of a task"):
+                task.submit()
+            require_told(
+                f"a task in flight for time {number}",
+                {**_told(task), "status": task.status},
+                {"state": _State.SUBMITTED, "done": False, "status": pydoca.Status.IN_PROGRESS},
+            )
+            finish(task, f"submission {number} of a task")
+            require_told(
+                f"a task that is done for time {number}",
+                {**_told(task), "status": task.status},
+                {"state": _State.IDLE, "done": True, "status": pydoca.Status.SUCCESS},
+            )
+    return rounds
+
+
 def settings(device: pydoca.Device) -> None:
     """A context tells what it was made with, and takes other settings while it is idle."""
 
