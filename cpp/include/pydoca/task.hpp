@@ -33,7 +33,8 @@ struct TaskStats {
 /// | free | in the pool; no call is allowed | by the function of its context that takes it |
 /// | idle | the caller's: taken, or completed | by submit() or free() |
 /// | submitted | the engine's, with its bufs | in ProgressEngine::progress(), before the callback |
-/// | claimed | a running graph's, with its bufs; it can be freed, and then fails its graph | by submission, or by free() |
+/// | claimed | a running graph's, with its bufs; it can be freed, and then fails its graph | by submission, or by
+/// free() |
 ///
 /// After its callback a task is submitted again or freed, in the callback or later. A context that stops waits for the
 /// tasks that are not free; the tasks are destroyed when it reaches idle.

@@ -60,7 +60,8 @@ class Device {
   virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
   /// Memory that blob, an export of the other side of the PCIe link or of a network peer, describes. Throws
   /// invalid_value, unsupported_version, not_permitted, not_connected (withdrawn, or the owner is gone), time_out,
-  /// again when a signal ended the wait for the owner, and not_supported for exports that the device does not import. answer: that of ask_for_memory(blob), or null; it waits for what the answer lacks.
+  /// again when a signal ended the wait for the owner, and not_supported for exports that the device does not import.
+  /// answer: that of ask_for_memory(blob), or null; it waits for what the answer lacks.
   virtual ImportedRegion import_memory(std::span<const std::byte> blob, const std::shared_ptr<ImportAnswer>& answer);
   /// Begins to ask the owner. Throws as import_memory() does; null where the device asks no other process.
   virtual std::shared_ptr<ImportAnswer> ask_for_memory(std::span<const std::byte> blob);
