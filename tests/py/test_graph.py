@@ -441,16 +441,21 @@ def test_an_instance_with_a_task_in_flight_is_not_submitted(rig):
     event.close()
 
 
-def test_bufs_of_a_graph_that_runs_are_kept(rig):
-    """A task whose turn has not come would use a buf that was given back."""
+def graph_in_a_graph(rig, task):
+    """An instance whose only part has the task as its only node: its turn comes with the next progress."""
     inner = pydoca.Graph(rig.pe, num_instances=1)
     copy = inner.node(rig.dma)
     inner.start()
     outer = pydoca.Graph(rig.pe, num_instances=1)
     part = outer.node(inner)
     outer.start()
+    return outer.create_instance({part: inner.create_instance({copy: task})})
+
+
+def test_bufs_of_a_graph_that_runs_are_kept(rig):
+    """A task whose turn has not come would use a buf that was given back."""
     task = rig.task()
-    instance = outer.create_instance({part: inner.create_instance({copy: task})})
+    instance = graph_in_a_graph(rig, task)
     instance.submit()
     for buf in (task.src, task.dst):
         with pytest.raises(pydoca.NotPermittedError, match="a task has it"):
@@ -464,14 +469,8 @@ def test_bufs_of_a_graph_that_runs_are_kept(rig):
 
 def test_a_failure_is_explained_when_its_task_is_gone(rig):
     """The instance's text of an ended run came from a task that its context had freed."""
-    inner = pydoca.Graph(rig.pe, num_instances=1)
-    copy = inner.node(rig.dma)
-    inner.start()
-    outer = pydoca.Graph(rig.pe, num_instances=1)
-    part = outer.node(inner)
-    outer.start()
     task = rig.dma.memcpy(None, None, submit=False)
-    instance = outer.create_instance({part: inner.create_instance({copy: task})})
+    instance = graph_in_a_graph(rig, task)
     instance.submit()
     rig.pe.run_until(lambda: instance.status is not Status.IN_PROGRESS, timeout=10)
     task.free()
