@@ -26,6 +26,7 @@ OTHERS = {
     "Process.__aenter__": "gives the process of sim.spawn(), and never suspends",
     "Process.__enter__": "gives the process of sim.spawn()",
     "ProgressEngine.__aenter__": "never suspends",
+    "Rdma.receives": "gives an iterator, which has a scene",
     "Trace.__aenter__": "never suspends",
     "Trace.__aexit__": "never suspends",
     "WorkQueue.make_task": "makes the tasks of the libraries",
