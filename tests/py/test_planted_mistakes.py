@@ -120,7 +120,7 @@ async def imports_once(run, box):
         await while_away(run)
         try:
             device.import_mmap(export).close()
-        except pydoca.BadStateError:
+        except pydoca.NotConnectedError:
             assert "closed" in box.values, "the export had not ended"
         box.put("done", True)
 

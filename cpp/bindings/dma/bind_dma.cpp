@@ -25,7 +25,7 @@ std::span<PyMethodDef> dma_methods() {
 }
 
 void bind_memcpy_task(py::module_& module) {
-  py::classh<DmaTaskObject, LibraryTaskObject>(
+  const py::classh<DmaTaskObject, LibraryTaskObject> type(
       module, "DmaMemcpyTask",
       "Copies src's data, in list order, to dst's tailrooms. On success dst's data_len grows by the copied\n"
       "length. On failure part of dst may have been written.");

@@ -112,7 +112,6 @@ void bind_event(py::module_& module) {
   wait("wait_eq", &DpaSyncEvent::wait_eq, "Sleeps until (the event's value & mask) == value.");
   wait("wait_neq", &DpaSyncEvent::wait_neq,
        "Sleeps until (the event's value & mask) != value (doca_dpa_dev_sync_event_wait_ne).");
-  made_by(module, "DpaSyncEvent", "SyncEvent.dpa_handle()");
 }
 
 void bind_thread(py::module_& module) {
@@ -125,6 +124,7 @@ void bind_thread(py::module_& module) {
            "A thread that is woken again and again runs no more once this kernel has returned\n"
            "(doca_dpa_dev_thread_finish).");
   made_by(module, "DpaThread", "Dpa.launch()");
+  made_by(module, "DpaSyncEvent", "SyncEvent.dpa_handle()");
 }
 
 void bind_run(py::module_& module) {

@@ -46,11 +46,11 @@ std::string word_address(const Violation& violation, const DeviceInfo& /*device*
 
 /// The connection is another context's, or has ended.
 std::string other_connection(const Violation& /*violation*/, const DeviceInfo& /*device*/) {
-  return "the connection is another context's; use one of this context";
+  return detail::concat("the connection is another context's; use one of this context");
 }
 
 std::string closed_event(const Violation& /*violation*/, const DeviceInfo& /*device*/) {
-  return "the sync event is closed; import another";
+  return detail::concat("the sync event is closed; import another");
 }
 
 }  // namespace

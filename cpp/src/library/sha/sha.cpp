@@ -43,7 +43,7 @@ std::string piece_length(const detail::Violation& violation, const DeviceInfo& /
 }
 
 std::string message_end(const detail::Violation& /*violation*/, const DeviceInfo& /*device*/) {
-  return "the message has ended, and its digest is in dst; reset() begins another";
+  return detail::concat("the message has ended, and its digest is in dst; reset() begins another");
 }
 
 /// Literals, which are ended by a NUL.

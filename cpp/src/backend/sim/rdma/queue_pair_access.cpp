@@ -146,7 +146,7 @@ Status QueuePair::use_counter(const RdmaOperation& operation) noexcept {
     word = operation.counter->load();
     status = operation.counter->failure(0);
   }
-  if (status == Status::bad_state) {
+  if (status == Status::not_connected) {
     return Status::io_failed;  // its owner has withdrawn it
   }
   return status == Status::success && !sets ? answer(operation, word) : status;
