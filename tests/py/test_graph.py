@@ -467,6 +467,16 @@ def test_bufs_of_a_graph_that_runs_are_kept(rig):
         buf.dec_refcount()
 
 
+def test_a_function_prepares_the_buf_of_a_later_task(rig):
+    graph = pydoca.Graph(rig.pe, num_instances=1)
+    prepare = graph.node(lambda buf: buf.set_data(buf.head, 16))
+    copy = graph.node(rig.dma, after=[prepare])
+    graph.start()
+    task = rig.task()
+    graph.run({prepare: task.src, copy: task}).wait(10)
+    assert task.dst.data_len == 16
+
+
 def test_a_failure_is_explained_when_its_task_is_gone(rig):
     """The instance's text of an ended run came from a task that its context had freed."""
     task = rig.dma.memcpy(None, None, submit=False)

@@ -92,8 +92,11 @@ class alignas(64) Buf : private Segment {
   /// How many elements the list has. not_permitted on a later element.
   Status list_len(std::uint32_t& count) const noexcept;
 
-  /// Whether a task has this element that was submitted, handed over to its engine, or belongs to a running graph.
-  bool in_flight() const noexcept { return in_flight_ != 0 || promised_.load(std::memory_order_relaxed) != 0; }
+  /// Whether a task has this element that was submitted, handed over to its engine, or belongs to a running graph. It
+  /// is not given back then, and its list stays as it is; until the submission its data section may change.
+  bool in_flight() const noexcept {
+    return in_flight_ != 0 || claimed_ != 0 || handed_over_.load(std::memory_order_relaxed) != 0;
+  }
 
   // Of the whole list, in bytes, from its head; of a later element: without meaning.
   std::uint32_t num_elements() const noexcept { return list_len_; }  ///< at least 1
@@ -120,9 +123,15 @@ class alignas(64) Buf : private Segment {
     }
   }
 
-  void change_promises(std::int32_t change) noexcept {
+  void change_claims(std::int32_t change) noexcept {
     for (Buf* element = this; element != nullptr; element = element->next()) {
-      element->promised_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+      element->claimed_ += static_cast<std::uint32_t>(change);
+    }
+  }
+  /// Any thread may call it.
+  void change_handovers(std::int32_t change) noexcept {
+    for (Buf* element = this; element != nullptr; element = element->next()) {
+      element->handed_over_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
     }
   }
 
@@ -133,7 +142,8 @@ class alignas(64) Buf : private Segment {
   bool is_head_ = true;
   bool filling_ = false;  ///< a task fills this list; heads only
 
-  std::atomic<std::uint32_t> promised_{0};  ///< tasks that other threads have handed over
+  std::uint32_t claimed_ = 0;                  ///< tasks that running graphs will submit
+  std::atomic<std::uint32_t> handed_over_{0};  ///< tasks that other threads have handed over
   Mmap* mmap_ = nullptr;
   BufSource* source_ = nullptr;
   Buf* tail_ = this;  ///< heads only

@@ -101,11 +101,11 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// progress before and after.
   bool wait(int timeout_ms) noexcept;
 
-  /// From any thread: has the next progress() submit task, and wakes an armed engine. The task must be idle (a freed
-  /// one is undefined behaviour), and is the engine's from now to its completion, with its bufs. Tasks of one thread
-  /// keep their order. The submission is that of Task::try_submit(); when it fails, the task completes with its status,
-  /// by the error callback, and its context runs on. invalid_value for a task of another engine, bad_state when the
-  /// task was handed over already and in a forked child; the task is then the caller's as before.
+  /// Has the next progress() submit task, and wakes an armed engine; any thread may call it. The task must be idle (a
+  /// freed one is undefined behaviour), and is the engine's from now to its completion, with its bufs. Tasks of one
+  /// thread keep their order. The submission is that of Task::try_submit(); when it fails, the task completes with its
+  /// status, by the error callback, and its context runs on. invalid_value for a task of another engine, bad_state when
+  /// the task was handed over already and in a forked child; the task is then the caller's as before.
   [[nodiscard]] Status submit_threadsafe(Task& task) noexcept;
 
   /// Whether this process was forked from the engine's. From any thread.

@@ -11,6 +11,12 @@ namespace pydoca::detail {
 class TaskObserver;
 class TaskPool;
 struct Violation;
+
+/// What says that a task will be submitted.
+enum class Promise : std::uint8_t {
+  claim,    ///< its graph, in the engine's thread
+  handover  ///< ProgressEngine::submit_threadsafe(), in any thread
+};
 }  // namespace pydoca::detail
 
 namespace pydoca {
@@ -33,8 +39,7 @@ struct TaskStats {
 /// | free | in the pool; no call is allowed | by the function of its context that takes it |
 /// | idle | the caller's: taken, or completed | by submit() or free() |
 /// | submitted | the engine's, with its bufs | in ProgressEngine::progress(), before the callback |
-/// | claimed | a running graph's, with its bufs; it can be freed, and then fails its graph | by submission, or by
-/// free() |
+/// | claimed | a running graph's, which keeps its bufs; freeing it fails its graph | by submission, or by free() |
 ///
 /// After its callback a task is submitted again or freed, in the callback or later. A context that stops waits for the
 /// tasks that are not free; the tasks are destroyed when it reaches idle.
@@ -81,9 +86,9 @@ class Task {
   Status status() const noexcept { return status_; }
   /// The context outlives its tasks.
   Context& context() const noexcept { return *context_; }
+  /// Whether a thread has handed it over, and its engine has not taken it yet.
+  bool is_handed_over() const noexcept { return handed_over_.load(std::memory_order_relaxed); }
   /// Any 64 bits, for the callback.
-  /// Whether a running graph will submit it, or another thread has handed it over and its engine not yet taken it.
-  bool is_promised() const noexcept { return state_ == State::claimed || handed_over_.load(std::memory_order_relaxed); }
   std::uint64_t user_data() const noexcept { return user_data_; }
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
 
@@ -99,9 +104,9 @@ class Task {
   virtual Status post(bool flush) noexcept = 0;
   /// Lets go of the bufs and updates them, before the callback.
   virtual void finish(Status status) noexcept = 0;
-  /// The task will be submitted (change is 1); later it has been, or will not be (-1). Its bufs stay what they are in
-  /// between. by_any_thread: what the engine's thread says is no promise of another one.
-  virtual void promise_operands(std::int32_t /*change*/, bool /*by_any_thread*/) noexcept {}
+  /// The task will be submitted (change is 1); later it has been, or will not be (-1). Its bufs are not given back in
+  /// between.
+  virtual void promise_operands(std::int32_t /*change*/, detail::Promise /*promise*/) noexcept {}
   /// The task is being freed: lets go of the objects that it refers to.
   virtual void forget() noexcept {}
   /// Bytes that a submitted task moves, as far as this side knows; for traces.

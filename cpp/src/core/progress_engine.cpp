@@ -63,7 +63,7 @@ class ProgressEngine::Inbox final : public detail::ReadyNode {
       if (task.context_ == &context) {
         *link = task.next_;
         task.handed_over_.store(false, std::memory_order_relaxed);
-        task.promise_operands(-1, true);
+        task.promise_operands(-1, detail::Promise::handover);
       } else {
         link = &task.next_;
       }
@@ -97,7 +97,7 @@ class ProgressEngine::Inbox final : public detail::ReadyNode {
     more = first_ != nullptr || top_.load(std::memory_order_relaxed) != nullptr;
     task.handed_over_.store(false, std::memory_order_relaxed);
     const Status status = task.try_submit();
-    task.promise_operands(-1, true);
+    task.promise_operands(-1, detail::Promise::handover);
     if (status != Status::success) {
       task.context_->reject(task, status);
     }
@@ -294,7 +294,7 @@ Status ProgressEngine::submit_threadsafe(Task& task) noexcept {
   if (is_inherited() || task.handed_over_.exchange(true, std::memory_order_relaxed)) {
     return Status::bad_state;
   }
-  task.promise_operands(1, true);
+  task.promise_operands(1, detail::Promise::handover);
   inbox_->push(task);
   return Status::success;
 }

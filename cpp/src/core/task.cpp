@@ -122,7 +122,7 @@ Status Task::free() noexcept {
     return Status::in_use;
   }
   if (state_ == State::claimed) {
-    promise_operands(-1, false);
+    promise_operands(-1, detail::Promise::claim);
     observer_->freed(*this);
   }
   state_ = State::free;

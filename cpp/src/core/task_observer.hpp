@@ -31,7 +31,7 @@ class TaskObserver {
     }
     task.state_ = Task::State::claimed;
     task.observer_ = this;
-    task.promise_operands(1, false);
+    task.promise_operands(1, Promise::claim);
     return Status::success;
   }
   /// Task::try_submit() of a task that was claimed. success: completed() follows, by progress(). After again it is
@@ -45,14 +45,14 @@ class TaskObserver {
       task.state_ = Task::State::claimed;
       return status;
     }
-    task.promise_operands(-1, false);
+    task.promise_operands(-1, Promise::claim);
     return status;
   }
   /// Gives the task back, if this one has claimed it and not submitted it.
   void unclaim(Task& task) noexcept {
     if (task.state_ == Task::State::claimed && task.observer_ == this) {
       task.state_ = Task::State::idle;
-      task.promise_operands(-1, false);
+      task.promise_operands(-1, Promise::claim);
     }
   }
   /// The completion of a task that this one submitted is delivered to nobody.

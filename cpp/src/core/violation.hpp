@@ -22,7 +22,7 @@ struct Violation {
   std::uint64_t allowed = 0;  ///< what the limit is
 };
 
-/// For a check that has found violation: notes it where why is not null. true, which such a check answers.
+/// Notes the violation that a check has found, where why is not null. Answers true, as the check does.
 bool broken(Violation* why, const Violation& violation) noexcept;
 
 /// The limit's sentence. Of no violation: that the device refuses the task for a reason of its own.

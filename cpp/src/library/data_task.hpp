@@ -83,9 +83,9 @@ class DataTask : public Public, public Operation {
  protected:
   Library& library() const noexcept { return static_cast<Library&>(this->context()); }
   std::uint64_t size_in_flight() const noexcept override { return Operation::length; }
-  void promise_operands(std::int32_t change, bool by_any_thread) noexcept override {
-    Operands::promise(src(), change, by_any_thread);
-    Operands::promise(dst(), change, by_any_thread);
+  void promise_operands(std::int32_t change, Promise promise) noexcept override {
+    Operands::promise(src(), change, promise);
+    Operands::promise(dst(), change, promise);
   }
 
   Status post_data(bool flush) noexcept {

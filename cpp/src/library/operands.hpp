@@ -4,6 +4,7 @@
 #include "pydoca/buf.hpp"
 #include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
+#include "pydoca/task.hpp"
 
 #include "library/limits.hpp"
 
@@ -47,16 +48,15 @@ class Operands {
   /// Whether a task is filling buf: a second one would write to the same tailroom.
   static bool is_filling(const Buf* buf) noexcept { return buf != nullptr && buf->filling_; }
 
-  /// Of a task that will be submitted: its bufs cannot be changed or given back. change: 1, and later -1, once the task
-  /// has been submitted or will not be.
-  static void promise(Buf* buf, std::int32_t change, bool by_any_thread) noexcept {
+  /// A task that has buf will be submitted (change is 1); later it has been, or will not be (-1).
+  static void promise(Buf* buf, std::int32_t change, Promise promise) noexcept {
     if (buf == nullptr) {
       return;
     }
-    if (by_any_thread) {
-      buf->change_promises(change);
+    if (promise == Promise::handover) {
+      buf->change_handovers(change);
     } else {
-      buf->change_holds(change);
+      buf->change_claims(change);
     }
   }
 

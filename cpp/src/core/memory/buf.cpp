@@ -7,7 +7,7 @@
 namespace pydoca {
 
 Status Buf::set_data(std::uint64_t data, std::uint64_t data_len) noexcept {
-  if (in_flight()) {
+  if (in_flight_ != 0) {
     return Status::in_use;
   }
   if (data < Segment::head || data - Segment::head > Segment::len || data_len > Segment::len - (data - Segment::head)) {

@@ -23,8 +23,8 @@ class alignas(64) InvalidateCacheTask final : public MmapAdviseInvalidateCacheTa
   bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  void promise_operands(std::int32_t change, bool by_any_thread) noexcept override {
-    detail::Operands::promise(buf(), change, by_any_thread);
+  void promise_operands(std::int32_t change, detail::Promise promise) noexcept override {
+    detail::Operands::promise(buf(), change, promise);
   }
 
  private:

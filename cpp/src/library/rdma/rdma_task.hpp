@@ -24,9 +24,9 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  void promise_operands(std::int32_t change, bool by_any_thread) noexcept override {
-    detail::Operands::promise(here_, change, by_any_thread);
-    detail::Operands::promise(there_, change, by_any_thread);
+  void promise_operands(std::int32_t change, detail::Promise promise) noexcept override {
+    detail::Operands::promise(here_, change, promise);
+    detail::Operands::promise(there_, change, promise);
   }
   void forget() noexcept override;
   std::uint64_t size_in_flight() const noexcept override { return length; }
