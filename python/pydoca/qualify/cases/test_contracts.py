@@ -19,6 +19,7 @@ from pydoca.qualify.bench.contracts import (
     exports,
     graphs,
     maps,
+    peer_events,
     transfers,
 )
 from pydoca.qualify.bench.sides import both_sides, has_link
@@ -141,7 +142,7 @@ def test_transfers(
     pydoca_measure.record("contract.rdma.failures", transfers.failed(pydoca_device), unit="1", min=1)
     info = pydoca_device.info
     if info.supports("sync_event_export_to_remote_net") and info.supports("sync_event_remote_net_create_from_export"):
-        changed = transfers.events(pydoca_device, rounds, pydoca_random)
+        changed = peer_events.events(pydoca_device, rounds, pydoca_random)
         pydoca_measure.record("contract.rdma.events", changed, unit="1", min=rounds)
 
 

@@ -218,7 +218,7 @@ def _answer(two: _Two, pairs: list[tuple[pydoca.RdmaConnection, pydoca.RdmaConne
 
 
 def given_up(device: pydoca.Device) -> None:
-    """An attempt that this side ends is over at once, is no failure of the peer, and leaves its place."""
+    """This side ends an attempt to connect: it is over at once, the peer has not failed, and another one has room."""
     with Stand() as stand:
         two = _Two(stand, device, max_num_connections=1)
         listener = _listener(two)

@@ -134,7 +134,7 @@ _OF_EVENTS: dict[str, Callable[[pydoca.DeviceInfo], bool]] = {
 
 
 def _limits(info: pydoca.DeviceInfo, pairs: dict[str, tuple[object, object]]) -> None:
-    """Of libraries, where they are there."""
+    """The limits of each library that the device has, told by the library and by the capabilities."""
     has = info.capabilities
     if has.mmap_advise:
         advise = pydoca.MmapAdvise

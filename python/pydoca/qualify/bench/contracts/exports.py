@@ -1,4 +1,4 @@
-"""Exports and imports of memory and sync events: what both ends tell, who may do what, and what ends them."""
+"""Exports and imports of memory and sync events: what both ends tell, what each may do, and when they end."""
 
 from __future__ import annotations
 

@@ -89,11 +89,11 @@ class _Row:
         require_refused("a started graph", calls)
 
     def data(self) -> dict[pydoca.GraphNode, object]:
-        """For an instance."""
+        """The data of each node, for a new instance."""
         return {self.first: self.tasks[0], self.last: self.tasks[1], self.note: "noted", self.choose: "chosen"}
 
     def states(self, instance: pydoca.GraphInstance) -> list[pydoca.GraphNodeState]:
-        """Of the first copy, the two functions, and the last copy."""
+        """The states of the first copy, the two functions and the last copy."""
         return [instance.node_state(node) for node in (self.first, self.note, self.choose, self.last)]
 
 

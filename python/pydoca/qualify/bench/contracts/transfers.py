@@ -19,8 +19,8 @@ from pydoca.qualify.bench.zones import Zoned, require_equal
 
 _ROOM = 512  # bytes of memory at each end
 _LONGEST = 64  # bytes of a transfer
-_WORD = 8
-_MOST = 2**64 - 1
+WORD = 8
+MOST = 2**64 - 1
 _BUFS = ("src", "dst", "result_buf", "sync_event")
 
 
@@ -103,7 +103,7 @@ class _Again(_Ends):
 
     def __init__(self, stand: Stand, device: pydoca.Device, rng: random.Random) -> None:
         super().__init__(stand, device, rng)
-        ab, word = self.pair.ab, self.data(self.pair.theirs, self.pair.there, _WORD, _WORD).buf
+        ab, word = self.pair.ab, self.data(self.pair.theirs, self.pair.there, WORD, WORD).buf
         makers: dict[str, Callable[[], pydoca.RdmaTask]] = {
             "send": lambda: ab.send(None, submit=False),
             "send_imm": lambda: ab.send_imm(None, 1, submit=False),
@@ -155,22 +155,22 @@ class _Again(_Ends):
     def _atomic(self, kind: str, what: str) -> None:
         expected, pair, task = self.fill(), self.pair, self.tasks[kind]
         word, result = (
-            self.data(pair.theirs, pair.there, _WORD, _WORD),
-            self.room(pair.here, pair.here.mmap, _WORD, _WORD),
+            self.data(pair.theirs, pair.there, WORD, WORD),
+            self.room(pair.here, pair.here.mmap, WORD, WORD),
         )
-        old, operand = int(word.bytes(_WORD).view(np.uint64)[0]), self.rng.getrandbits(64)
-        new = (old + operand) & _MOST
+        old, operand = int(word.bytes(WORD).view(np.uint64)[0]), self.rng.getrandbits(64)
+        new = (old + operand) & MOST
         if kind == "atomic_cmp_swp":
             task.cmp_data, task.swap_data = old ^ self.rng.choice((0, 1, 2**63)), operand
             new = operand if task.cmp_data == old else old
         else:
             task.add_data = operand
         task.dst, task.result_buf = word.buf, result.buf
-        _part(expected[0], result, _WORD)[:] = word.bytes(_WORD)
-        expected[1][_at(word) : _at(word) + _WORD] = np.array([new], np.uint64).view(np.uint8)
+        _part(expected[0], result, WORD)[:] = word.bytes(WORD)
+        expected[1][_at(word) : _at(word) + WORD] = np.array([new], np.uint64).view(np.uint8)
         require_value(self._submit(task, None, 0, None, what), old, f"the result of {what}")
         lengths = {"word": word.buf.data_len, "result": result.buf.data_len}
-        require_told(f"the bufs of {what}", {**lengths}, {"word": _WORD, "result": result.length + _WORD})
+        require_told(f"the bufs of {what}", {**lengths}, {"word": WORD, "result": result.length + WORD})
         self.require(expected, what)
 
     def _submit(self, task: pydoca.RdmaTask, room: _Place | None, size: int, number: int | None, what: str) -> Any:
@@ -254,7 +254,7 @@ def in_flight(device: pydoca.Device) -> None:
             finish(each, "a task that has waited")
         require_value(pair.a.num_inflight_tasks + pair.b.num_inflight_tasks, 0, "the number of tasks in flight")
         for each in (send, other, answer, receive):
-            _require_freed(each)
+            require_freed(each)
 
 
 def _require_in_flight(task: pydoca.RdmaTask, names: tuple[str, ...]) -> None:
@@ -273,7 +273,8 @@ def _require_in_flight(task: pydoca.RdmaTask, names: tuple[str, ...]) -> None:
         task.result()
 
 
-def _require_freed(task: pydoca.RdmaTask) -> None:
+def require_freed(task: pydoca.RdmaTask) -> None:
+    """Frees the task, which then refuses what its state does not allow."""
     what = f"a task ({task.kind}) that is freed"
     with duty(what):
         task.free()
@@ -347,7 +348,7 @@ class _Failure(NamedTuple):
         if self.kind == "send":
             receive = pair.b.receive(pair.room(pair.theirs.mmap, there, room), user_data="receive", submit=False)
             return [pair.ab.send(src, user_data="fails", submit=False), receive]
-        word, old = pair.data(pair.there, there, _WORD), pair.room(pair.here.mmap, here, room)
+        word, old = pair.data(pair.there, there, WORD), pair.room(pair.here.mmap, here, room)
         return [pair.ab.atomic_fetch_add(word, old, 1, user_data="fails", submit=False)]
 
 
@@ -355,7 +356,7 @@ _FAILURES = [
     _Failure("read", (64, 63)),
     _Failure("write", (64, 63)),
     _Failure("send", (64, 63)),
-    _Failure("atomic_fetch_add", (_WORD, _WORD - 1)),
+    _Failure("atomic_fetch_add", (WORD, WORD - 1)),
 ]
 
 
@@ -398,63 +399,3 @@ def _fail(stand: Stand, device: pydoca.Device, failure: _Failure) -> None:
     with duty(f"the next start of a context after {what}"):
         pair.a.start()
     waiting.until_true(pair.pe, lambda: pair.a.state is pydoca.ContextState.RUNNING, f"a start after {what}")
-
-
-def events(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Tasks on one of two events of a peer change that one alone, and append eight bytes; returns how many rounds."""
-    with Stand() as stand:
-        pair = Pair(stand, device, device, _LONGEST, num_tasks=tasks(device))
-        with duty("two sync events of a network peer"):
-            own = [
-                stand.enter_context(pydoca.SyncEvent(device, publisher="remote_net", subscriber="cpu")) for _ in "ab"
-            ]
-            there = [
-                stand.enter_context(device.import_sync_event_remote_net(each.export_to_remote_net())) for each in own
-            ]
-        require_told(
-            "an event of a network peer",
-            {"of": there[0].device, "closed": there[0].closed},
-            {"of": device, "closed": False},
-        )
-        src = pair.data(pair.here.mmap, pair.here.address(8), _WORD)
-        dst = pair.room(pair.here.mmap, pair.here.address(16), 3 * _WORD)
-        with duty("tasks on an event of a network peer"):
-            setting = pair.ab.remote_net_sync_event_notify_set(there[0], src, submit=False)
-            adding = pair.ab.remote_net_sync_event_notify_add(there[0], dst, 1, submit=False)
-            getting = pair.ab.remote_net_sync_event_get(there[0], dst, submit=False)
-        values = [0, 0]
-        for number in range(rounds):
-            place, what = rng.randrange(2), f"round {number} of tasks on an event of a network peer"
-            first, step = rng.getrandbits(64), rng.choice((1, _MOST, rng.getrandbits(64)))
-            dst.reset_data_len()
-            pair.here.data(8, _WORD).view(np.uint64)[0] = first
-            for task in (setting, adding, getting):
-                task.sync_event = there[place]
-            adding.add_data = step
-            values[place] = (first + step) & _MOST
-            results = [_submitted(task, what) for task in (setting, adding, getting)]
-            told = {"results": results, "values": [event.get() for event in own], "appended": dst.data_len}
-            told["written"] = pair.here.data(16, 2 * _WORD).view(np.uint64).tolist()
-            must = {"results": [None, first, values[place]], "values": values, "appended": 2 * _WORD}
-            require_told(what, told, {**must, "written": [first, values[place]]})
-        for task in (setting, adding, getting):
-            _require_freed(task)
-        _closed(device, own[0], there[0], values[0])
-    return rounds
-
-
-def _submitted(task: pydoca.RdmaTask, what: str) -> Any:
-    with duty(what):
-        task.submit()
-    return finish(task, what)
-
-
-def _closed(device: pydoca.Device, own: pydoca.SyncEvent, there: pydoca.SyncEventRemoteNet, value: int) -> None:
-    """What is closed says so, may be closed again, and leaves the event; another import of it can be made."""
-    there.close()
-    there.close()
-    require_told("an event of a peer that is closed", {"closed": there.closed}, {"closed": True})
-    require_value(own.get(), value, "an event after the end of its import")
-    with duty("another import of an event"), device.import_sync_event_remote_net(own.export_to_remote_net()) as other:
-        require_told("another import of an event", {"closed": other.closed}, {"closed": False})
-    require_told("an event of a peer behind its with block", {"closed": other.closed}, {"closed": True})

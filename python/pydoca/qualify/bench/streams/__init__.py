@@ -117,7 +117,7 @@ def run(device: pydoca.Device, name: str, count: int) -> Run:
         for number in waiting.paced(count):
             if number == count // 4 and stream.starts_again:
                 stream.start_again()
-            if number >= count // 2 and number % (count // _PARTS) == 0:
+            if number >= count // 2 and number % max(1, count // _PARTS) == 0:
                 sizes.append(resources.resident())
             stream.step()
             done += 1
