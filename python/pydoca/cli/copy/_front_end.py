@@ -18,6 +18,7 @@ from typing import Any
 
 from pydoca.cli._errors import CommandError
 from pydoca.cli._two_processes.report import Reporter
+from pydoca.cli.copy._source import Source
 
 # Seconds that a half has to notice that the other one failed, and then to end after a signal.
 _NOTICE = 1.5
@@ -36,6 +37,8 @@ class _Outcome:
 
 async def run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
     """Returns the results of both halves in one; raises the error of the half that caused it."""
+    with Source(arguments.paths[0]):  # a file that cannot be read is told before anything starts
+        pass
     name = f"copy-{secrets.token_hex(16)}"
     halves: list[_Half] = []
     try:
