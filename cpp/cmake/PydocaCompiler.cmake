@@ -1,4 +1,4 @@
-# Enables C++ and checks the compiler: the engine uses C++20 as GCC 12 and Clang 15 implement it.
+# Enables C++ and checks the compiler: the engine uses C++20 as GCC 12 and Clang 16 implement it.
 if(NOT CMAKE_HOST_SYSTEM_NAME STREQUAL "Linux")
   message(FATAL_ERROR "pydoca runs on Linux only; this is ${CMAKE_HOST_SYSTEM_NAME}.")
 endif()
@@ -10,7 +10,7 @@ if(NOT CMAKE_CXX_COMPILER)
   message(FATAL_ERROR "pydoca needs a C++20 compiler, and found none that works.\n"
                       "  environment:   CXX='$ENV{CXX}' CXXFLAGS='$ENV{CXXFLAGS}'\n"
                       "  Debian/Ubuntu: apt-get install g++\n"
-                      "  elsewhere:     set the environment variable CXX to GCC 12 or Clang 15, or newer")
+                      "  elsewhere:     set the environment variable CXX to GCC 12 or Clang 16, or newer")
 endif()
 enable_language(CXX)
 
@@ -23,4 +23,4 @@ function(pydoca_require_compiler id minimum)
 endfunction()
 
 pydoca_require_compiler(GNU 12)
-pydoca_require_compiler(Clang 15)
+pydoca_require_compiler(Clang 16)

@@ -31,9 +31,9 @@ ORDER = [
     ["faults"],
     [
         *["backend/notifier", "backend/memory", "backend/queue", "backend/counter", "backend/channel"],
-        *["backend/processor", "backend/import"],
+        *["backend/processor", "backend/import", "backend/engine"],
     ],
-    ["backend/rdma"],
+    ["backend/rdma", "backend/hash"],
     ["backend/device"],
     ["device"],
     ["capabilities"],

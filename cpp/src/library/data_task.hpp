@@ -1,5 +1,7 @@
 #pragma once
 
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/buf.hpp"
 #include "pydoca/device.hpp"
@@ -57,6 +59,22 @@ std::string explain_failed_data(const Violation& violation, const Buf* src, cons
 /// The same where a rule of a fault plan failed it.
 std::string explain_faulty_data(std::uint32_t rule);
 
+/// Another operation with the same src, dst, length and opcode. Throws std::bad_alloc.
+template <class Operation>
+std::shared_ptr<backend::DataOperation> copy_request(const backend::DataOperation& from) {
+  auto to = std::make_shared<Operation>();
+  to->src = from.src;
+  to->dst = from.dst;
+  to->length = from.length;
+  to->opcode = from.opcode;
+  return to;
+}
+
+/// Of an engine that takes any length but 0.
+inline std::uint64_t cut_to_a_byte(const backend::DataOperation& /*operation*/, std::uint64_t length) noexcept {
+  return length != 0 ? length : 1;
+}
+
 /// Such a task, with its operation. Public is the library's class of it, which has src() and dst(), and Context its
 /// context, a DataContext. Derived classes override breaks_limit(), post() and finish().
 template <class Public, class Operation, class Context>
@@ -66,7 +84,9 @@ class DataTask : public Public, public Operation {
   using Public::dst;  // not the operation's
   using Public::src;
   using Task::status;
-  DataTask(Library& context, TaskPool& pool, std::size_t /*kind*/) noexcept : Public(context, pool) {}
+  DataTask(Library& context, TaskPool& pool, std::size_t kind) noexcept : Public(context, pool) {
+    Operation::opcode = static_cast<std::uint8_t>(kind);
+  }
 
   std::string explain(Status outcome) const override {
     if (Operation::slot != 0 && outcome == Operation::status) {
@@ -113,35 +133,37 @@ class DataTask : public Public, public Operation {
   }
 };
 
-/// The context of such tasks: Noun is the library's public class, TaskClass the task's implementation.
-template <class Noun, class TaskClass, class Queue>
+/// The context of an engine's tasks: Noun is the library's public class, TaskClass the task's implementation. Its kinds
+/// of tasks are the engine's opcodes.
+template <class Noun, class TaskClass>
 class DataContext : public QueueContext<Noun> {
  public:
-  Queue& data_queue() const noexcept { return static_cast<Queue&>(*this->queue()); }
+  backend::DataQueue& data_queue() const noexcept { return static_cast<backend::DataQueue&>(*this->queue()); }
   using QueueContext<Noun>::expect_completion;
 
  protected:
-  /// task_name: as in set_<task_name>_conf(), of the first kind of tasks.
-  DataContext(std::shared_ptr<Device> device, std::string_view task_name, std::size_t num_kinds = 1)
-      : QueueContext<Noun>(std::move(device), num_kinds), task_name_(task_name), num_kinds_(num_kinds) {}
+  DataContext(std::shared_ptr<Device> device, const backend::EngineTraits& engine)
+      : QueueContext<Noun>(std::move(device), engine.opcodes.size()), engine_(engine) {}
 
-  virtual std::unique_ptr<Queue> create_queue(const backend::QueueOptions& options) = 0;
+  virtual std::unique_ptr<backend::DataQueue> create_queue(const backend::QueueOptions& options) {
+    return this->device()->backend().create_queue(engine_, options, *this);
+  }
 
  private:
   Status begin() override {
     if (this->template open_pools<TaskClass>(static_cast<TaskClass::Library&>(*this)) == 0) {
       throw Error(Status::invalid_value, concat("start ", this->kind(), ": nothing is configured; give the ",
-                                                task_name_, " task's conf (set_", task_name_, "_conf)"));
+                                                task_name(0), " task's conf (set_", task_name(0), "_conf)"));
     }
     backend::QueueOptions options;
-    for (std::size_t kind = 0; kind < num_kinds_; ++kind) {
+    for (std::size_t kind = 0; kind < engine_.opcodes.size(); ++kind) {
       options.depth += this->pool(kind).num_tasks();
     }
     this->open_queue(create_queue(options));
     return Status::success;
   }
   Task& task_of(backend::Operation& operation) const noexcept override { return static_cast<TaskClass&>(operation); }
-  std::string_view task_name(std::size_t /*kind*/) const noexcept override { return task_name_; }
+  std::string_view task_name(std::size_t kind) const noexcept override { return engine_.opcodes[kind].name; }
   bool poll_one(bool& more) noexcept override {
     backend::Operation* const operation = this->poll_queue(more);
     if (operation == nullptr) {
@@ -153,8 +175,7 @@ class DataContext : public QueueContext<Noun> {
     return true;
   }
 
-  const std::string_view task_name_;
-  const std::size_t num_kinds_;
+  const backend::EngineTraits& engine_;
 };
 
 }  // namespace pydoca::detail

@@ -16,12 +16,12 @@ namespace {
 
 /// A copy queue with a descriptor, as devices of rdma-core have: its device copies nothing, and ends an operation when
 /// the test says so. The descriptor tells of that only when the queue is armed.
-class DescriptorQueue final : public backend::CopyQueue {
+class DescriptorQueue final : public backend::DataQueue {
  public:
   int fd() const noexcept override { return event_.get(); }
   bool look() noexcept override { return !finished_.empty(); }
   void arm() noexcept override { armed_ = true; }
-  Status post(backend::CopyOperation& operation, bool /*flush*/) noexcept override {
+  Status post(backend::DataOperation& operation, bool /*flush*/) noexcept override {
     posted_.push_back(&operation);
     return Status::success;
   }
@@ -63,8 +63,9 @@ class DescriptorDevice final : public backend::Device {
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override {
     return std::make_unique<fake::Region>(range, access);
   }
-  std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& /*options*/,
-                                                        backend::Notifier& /*notifier*/) override {
+  std::unique_ptr<backend::DataQueue> create_queue(const backend::EngineTraits& /*engine*/,
+                                                   const backend::QueueOptions& /*options*/,
+                                                   backend::Notifier& /*notifier*/) override {
     auto made = std::make_unique<DescriptorQueue>();
     queue = made.get();
     return made;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/device.hpp"
 
 #include "backend/sim/copy/copy_queue.hpp"
@@ -40,11 +41,11 @@ class Region final : public sim::Region {
 };
 
 /// Answers again as often as told, as a queue does that is full; then it is the simulated queue.
-class BusyQueue final : public backend::CopyQueue {
+class BusyQueue final : public backend::DataQueue {
  public:
-  BusyQueue(std::unique_ptr<backend::CopyQueue> queue, int& busy) : queue_(std::move(queue)), busy_(busy) {}
+  BusyQueue(std::unique_ptr<backend::DataQueue> queue, int& busy) : queue_(std::move(queue)), busy_(busy) {}
 
-  Status post(backend::CopyOperation& operation, bool flush) noexcept override {
+  Status post(backend::DataOperation& operation, bool flush) noexcept override {
     if (busy_ > 0) {
       --busy_;
       return Status::again;
@@ -60,7 +61,7 @@ class BusyQueue final : public backend::CopyQueue {
   void abort() noexcept override { queue_->abort(); }
 
  private:
-  const std::unique_ptr<backend::CopyQueue> queue_;
+  const std::unique_ptr<backend::DataQueue> queue_;
   int& busy_;
 };
 
@@ -90,8 +91,9 @@ class Device final : public backend::Device {
             .len = blob.size(),
             .access = Access::pci_read_only};
   }
-  std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
-                                                        backend::Notifier& notifier) override {
+  std::unique_ptr<backend::DataQueue> create_queue(const backend::EngineTraits& /*engine*/,
+                                                   const backend::QueueOptions& options,
+                                                   backend::Notifier& notifier) override {
     return std::make_unique<BusyQueue>(std::make_unique<sim::CopyQueue>(engine_, limits_, options, notifier), busy);
   }
 

@@ -17,11 +17,9 @@
 /// backend, and no code below them knows a progress engine, a context or a task.
 namespace pydoca::backend {
 
-class CacheQueue;
-class CopyQueue;
 class Counter;
+class DataQueue;
 class Dialer;
-class HashQueue;
 class ImportAnswer;
 class Listener;
 class Notifier;
@@ -29,6 +27,7 @@ class Processor;
 class RdmaQueue;
 enum class CounterScope : std::uint8_t;
 struct ChannelOptions;
+struct EngineTraits;
 struct QueueOptions;
 struct RdmaOptions;
 
@@ -67,12 +66,9 @@ class Device {
   virtual std::shared_ptr<ImportAnswer> ask_for_memory(std::span<const std::byte> blob);
   /// rdma-core's struct ibv_pd. Throws not_supported.
   virtual void* protection_domain() const;
-  /// The notifier outlives the queue.
-  virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Notifier& notifier);
-  /// The notifier outlives the queue.
-  virtual std::unique_ptr<HashQueue> create_hash_queue(const QueueOptions& options, Notifier& notifier);
-  /// The notifier outlives the queue.
-  virtual std::unique_ptr<CacheQueue> create_cache_queue(const QueueOptions& options, Notifier& notifier);
+  /// A queue of that engine. The notifier outlives the queue.
+  virtual std::unique_ptr<DataQueue> create_queue(const EngineTraits& engine, const QueueOptions& options,
+                                                  Notifier& notifier);
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
   virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);

@@ -2,7 +2,6 @@
 
 #include "pydoca/cpus.hpp"
 #include "pydoca/segment.hpp"
-#include "pydoca/sha_algorithm.hpp"
 #include "pydoca/status.hpp"
 
 #include <atomic>
@@ -20,42 +19,28 @@ struct Operation {
   std::uint32_t slot = 0;
 };
 
-/// Reads the data sections of src, in list order, and writes to the tailrooms of dst. The queue does not change
+/// An operation of an engine's queue: what its table (EngineTraits) says is done to the data sections of src, in list
+/// order, and the tailrooms of dst. An engine whose operations need more than that derives. The queue does not change
 /// data_len.
 struct DataOperation : Operation {
   const Segment* src = nullptr;
-  Segment* dst = nullptr;
+  Segment* dst = nullptr;    ///< null where the engine fills nothing
   std::uint64_t length = 0;  ///< bytes: the sum of src's data_len, as of submission
 
   // The queue's own while it has the operation: pieces claimed and finished by the cores that work on it.
   std::atomic<std::uint32_t> claimed{0};
   std::atomic<std::uint32_t> finished{0};
   std::atomic<Status> worst{Status::success};
+  std::uint8_t opcode = 0;  ///< its number in the engine's table
   void* queue = nullptr;
 };
 
-/// Copies src to dst.
-struct CopyOperation : DataOperation {};
-
-/// What a device has computed of a message whose pieces are operations of their own. Not more than one operation at a
-/// time has it.
-class HashMessage {
+/// What a device has computed in operations that follow one another, such as the pieces of a message. Not more than one
+/// operation at a time has it.
+class OperationState {
  public:
-  virtual ~HashMessage() = default;
+  virtual ~OperationState() = default;
 };
-
-/// Appends the digest of src to dst. src may be empty; dst must be a single segment, not a list. With a message, src is
-/// a piece of it, and the last piece alone appends; all others must have a multiple of block_size(algorithm) bytes.
-/// Fails with io_failed when the message has its last piece and is_first is false.
-struct HashOperation : DataOperation {
-  ShaAlgorithm algorithm{};
-  bool is_first = true;  ///< the message begins; its former pieces are forgotten
-  bool is_last = true;
-  HashMessage* message = nullptr;
-};
-
-/// Invalidates the cache for the data of src, a single segment. dst is null.
-struct CacheOperation : DataOperation {};
 
 struct QueueOptions {
   std::uint32_t depth = 0;  ///< operations that may be outstanding
@@ -92,27 +77,16 @@ class Queue {
   virtual void abort() noexcept = 0;
 };
 
-// After an operation of these queues has failed the queue is broken: it ends what it has and all that is posted later
-// with status shutdown.
-
-class CopyQueue : public Queue {
+/// A queue of one engine. After an operation has failed it is broken: it ends what it has and all that is posted later
+/// with status shutdown.
+class DataQueue : public Queue {
  public:
-  /// again: the queue is full. The operation comes back through poll(), never before post() returns.
-  virtual Status post(CopyOperation& operation, bool flush) noexcept = 0;
-};
-
-class HashQueue : public Queue {
- public:
-  /// As CopyQueue::post().
-  virtual Status post(HashOperation& operation, bool flush) noexcept = 0;
-  /// For operations of queues of this device; it may outlive this one. Throws no_memory.
-  virtual std::unique_ptr<HashMessage> create_message() = 0;
-};
-
-class CacheQueue : public Queue {
- public:
-  /// As CopyQueue::post().
-  virtual Status post(CacheOperation& operation, bool flush) noexcept = 0;
+  /// again: the queue is full. The operation comes back through poll(), never before post() returns. It is of the type
+  /// that the engine defines.
+  virtual Status post(DataOperation& operation, bool flush) noexcept = 0;
+  /// For operations of queues of this engine on this device; it may outlive this queue. Null where the engine keeps
+  /// nothing between operations. Throws no_memory.
+  virtual std::unique_ptr<OperationState> create_state() { return nullptr; }
 };
 
 }  // namespace pydoca::backend

@@ -1,27 +1,34 @@
 #pragma once
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/queue.hpp"
 
 #include "backend/faulty/operation/lane.hpp"
 #include "backend/faulty/operation/tampering.hpp"
 #include "backend/faulty/plan/device_faults.hpp"
+#include "backend/faulty/plan/selection.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 namespace pydoca::faulty {
 
-/// A queue that moves or hashes data, or invalidates a cache, with the faults of its device. Interface is the backend's
-/// class of it.
-template <class Interface, class Operation>
-class DataQueue : public Interface, protected Lane<Operation> {
+/// A queue of an engine, with the faults of its device.
+class DataQueue final : public backend::DataQueue, private Lane<backend::DataOperation> {
  public:
-  DataQueue(std::unique_ptr<Interface> inner, const backend::QueueOptions& options, DeviceFaults& faults,
-            backend::Device& device, backend::Notifier& notifier)
-      : inner_(std::move(inner)), faults_(faults), tampering_(faults, device, notifier, inner_->fd()) {
-    this->ordered = options.ordered;
+  DataQueue(std::unique_ptr<backend::DataQueue> inner, const backend::EngineTraits& engine,
+            const backend::QueueOptions& options, DeviceFaults& faults, backend::Device& device,
+            backend::Notifier& notifier)
+      : inner_(std::move(inner)),
+        engine_(engine),
+        first_opcode_(first_opcode_of(engine)),
+        faults_(faults),
+        tampering_(faults, device, notifier, inner_->fd()) {
+    ordered = options.ordered;
   }
 
   int fd() const noexcept override { return tampering_.fd(); }
@@ -33,7 +40,9 @@ class DataQueue : public Interface, protected Lane<Operation> {
   bool may_advance_elsewhere(Cpus here) noexcept override {
     return inner_->fd() >= 0 && inner_->may_advance_elsewhere(here);
   }
-  Status post(Operation& operation, bool flush) noexcept override { return tampering_.post(operation, flush, *this); }
+  Status post(backend::DataOperation& operation, bool flush) noexcept override {
+    return tampering_.post(operation, flush, *this);
+  }
   backend::Operation* poll(bool& more) noexcept override {
     follow_device();
     tampering_.calm();
@@ -42,7 +51,7 @@ class DataQueue : public Interface, protected Lane<Operation> {
     do {
       backend::Operation* const done = inner_->poll(inner_more);
       if (done != nullptr) {
-        tampering_.take_back(static_cast<Operation&>(*done), *this);
+        tampering_.take_back(static_cast<backend::DataOperation&>(*done), *this);
       }
       next = tampering_.next();
       if (done == nullptr) {
@@ -58,35 +67,41 @@ class DataQueue : public Interface, protected Lane<Operation> {
     tampering_.end();
     inner_->abort();
   }
-
- protected:
-  Interface& inner() noexcept { return *inner_; }
+  std::unique_ptr<backend::OperationState> create_state() override { return inner_->create_state(); }
 
  private:
-  Status pass_on(Operation& operation, bool flush) noexcept override { return inner_->post(operation, flush); }
+  Status pass_on(backend::DataOperation& operation, bool flush) noexcept override {
+    return inner_->post(operation, flush);
+  }
   void break_down() noexcept override { inner_->abort(); }
-  bool is_due_to_end() const noexcept { return faults_.removed() && !this->broken; }
+  bool is_due_to_end() const noexcept { return faults_.removed() && !broken; }
   void follow_device() noexcept override {
     if (is_due_to_end()) [[unlikely]] {
-      this->broken = true;
-      this->reason = Status::driver;
+      broken = true;
+      reason = Status::driver;
       inner_->abort();
       tampering_.end_lane(this);
     }
   }
+  FaultOpcode opcode_of(const backend::DataOperation& operation) const noexcept override {
+    return static_cast<FaultOpcode>(first_opcode_ + operation.opcode);
+  }
+  const Segment* target_of(const backend::DataOperation& operation, std::uint64_t& filled) const noexcept override {
+    filled = engine_.filled(operation);
+    return operation.dst;
+  }
+  std::uint64_t cut_length(const backend::DataOperation& operation, std::uint64_t length) const noexcept override {
+    return engine_.cut(operation, length);
+  }
+  std::shared_ptr<backend::DataOperation> copy_of(const backend::DataOperation& operation) const override {
+    return engine_.copy(operation);
+  }
 
-  const std::unique_ptr<Interface> inner_;
+  const std::unique_ptr<backend::DataQueue> inner_;
+  const backend::EngineTraits& engine_;
+  const std::size_t first_opcode_;
   DeviceFaults& faults_;
-  Tampering<Operation> tampering_;
-};
-
-using CopyQueue = DataQueue<backend::CopyQueue, backend::CopyOperation>;
-using CacheQueue = DataQueue<backend::CacheQueue, backend::CacheOperation>;
-
-class HashQueue final : public DataQueue<backend::HashQueue, backend::HashOperation> {
- public:
-  using DataQueue::DataQueue;
-  std::unique_ptr<backend::HashMessage> create_message() override { return inner().create_message(); }
+  Tampering<backend::DataOperation> tampering_;
 };
 
 }  // namespace pydoca::faulty

@@ -68,23 +68,12 @@ backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
   return imported;
 }
 
-std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
-                                                              backend::Notifier& notifier) {
-  require_present("create a DMA queue");
-  return std::make_unique<CopyQueue>(inner_->create_copy_queue(options, notifier), options, faults_, *inner_, notifier);
-}
-
-std::unique_ptr<backend::HashQueue> Device::create_hash_queue(const backend::QueueOptions& options,
-                                                              backend::Notifier& notifier) {
-  require_present("create a SHA queue");
-  return std::make_unique<HashQueue>(inner_->create_hash_queue(options, notifier), options, faults_, *inner_, notifier);
-}
-
-std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::QueueOptions& options,
-                                                                backend::Notifier& notifier) {
-  require_present("create a queue for its cache");
-  return std::make_unique<CacheQueue>(inner_->create_cache_queue(options, notifier), options, faults_, *inner_,
-                                      notifier);
+std::unique_ptr<backend::DataQueue> Device::create_queue(const backend::EngineTraits& engine,
+                                                         const backend::QueueOptions& options,
+                                                         backend::Notifier& notifier) {
+  require_present(detail::concat("create ", engine.queue));
+  return std::make_unique<DataQueue>(inner_->create_queue(engine, options, notifier), engine, options, faults_, *inner_,
+                                     notifier);
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,

@@ -3,8 +3,10 @@
 #include "pydoca/backend/channel.hpp"
 #include "pydoca/backend/counter.hpp"
 #include "pydoca/backend/device.hpp"
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/processor.hpp"
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
 
@@ -41,12 +43,9 @@ class Device final : public backend::Device {
                                         const std::shared_ptr<backend::ImportAnswer>& answer) override;
   std::shared_ptr<backend::ImportAnswer> ask_for_memory(std::span<const std::byte> blob) override;
   void* protection_domain() const override { return inner_->protection_domain(); }
-  std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
-                                                        backend::Notifier& notifier) override;
-  std::unique_ptr<backend::HashQueue> create_hash_queue(const backend::QueueOptions& options,
-                                                        backend::Notifier& notifier) override;
-  std::unique_ptr<backend::CacheQueue> create_cache_queue(const backend::QueueOptions& options,
-                                                          backend::Notifier& notifier) override;
+  std::unique_ptr<backend::DataQueue> create_queue(const backend::EngineTraits& engine,
+                                                   const backend::QueueOptions& options,
+                                                   backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
                                                    const std::shared_ptr<backend::ImportAnswer>& answer) override;

@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/faulty/operation/lane.hpp"
+#include "backend/faulty/operation/rdma_lane.hpp"
 #include "backend/faulty/operation/tampering.hpp"
 #include "backend/faulty/plan/device_faults.hpp"
 
@@ -39,7 +39,7 @@ class RdmaShared {
 };
 
 /// One end of a connection, with the faults of its device. The device's own queue pair has this one as its owner.
-class QueuePair final : public backend::QueuePair, public Lane<backend::RdmaOperation> {
+class QueuePair final : public backend::QueuePair, public RdmaLane {
  public:
   QueuePair(std::unique_ptr<backend::QueuePair> inner, RdmaShared& shared);
   ~QueuePair() override;

@@ -1,18 +1,16 @@
 #include "backend/sim/device.hpp"
 
-#include "backend/sim/cache/cache_queue.hpp"
 #include "backend/sim/comch/channel.hpp"
-#include "backend/sim/copy/copy_queue.hpp"
 #include "backend/sim/counter/counter.hpp"
 #include "backend/sim/dpa/processor.hpp"
 #include "backend/sim/import/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/rdma/rdma_queue.hpp"
-#include "backend/sim/sha/hash_queue.hpp"
 #include "backend/sim/time/modelled_counter.hpp"
 #include "backend/sim/time/modelled_rdma.hpp"
 #include "backend/sim/time/models.hpp"
 #include "backend/sim/time/timed_queue.hpp"
+#include "backend/sim/work/data_engine.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -21,11 +19,6 @@
 namespace pydoca::sim {
 
 namespace {
-
-CopyLimits limits_of(const Capabilities& capabilities, std::size_t ordinal) {
-  const DmaCapabilities dma = capabilities.dma.value_or(DmaCapabilities{});
-  return {.ordinal = ordinal, .max_size = dma.max_buf_size, .max_list_len = dma.max_buf_list_len};
-}
 
 bool can_filter(const Capabilities& capabilities, RepFilter filter) noexcept {
   const auto mask = static_cast<std::uint32_t>(filter);
@@ -47,16 +40,6 @@ Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
       model_(model_of(place_.function())) {}
 
 bool Device::replaced() const noexcept { return place_.replaced() || config_ != config_number(); }
-
-template <class Queue, class Interface>
-std::unique_ptr<Interface> Device::modelled(std::unique_ptr<Interface> queue, TimedOperation operation,
-                                            const backend::QueueOptions& options, backend::Notifier& notifier) const {
-  const Pace* const pace = model_ != nullptr ? model_->pace(operation) : nullptr;
-  if (pace == nullptr) {
-    return queue;
-  }
-  return std::make_unique<Queue>(std::move(queue), model_, operation, *pace, place_, options, notifier);
-}
 
 void Device::require_present(std::string_view what) const {
   if (removed()) {
@@ -153,39 +136,21 @@ std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::Rdm
   return std::make_unique<ModelledRdmaQueue>(std::move(queue), model_, place_, options, notifier);
 }
 
-std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
-                                                              backend::Notifier& notifier) {
-  require_present("create a DMA queue");
-  if (!capabilities().dma.has_value()) {
-    return backend::Device::create_copy_queue(options, notifier);
+std::unique_ptr<backend::DataQueue> Device::create_queue(const backend::EngineTraits& engine,
+                                                         const backend::QueueOptions& options,
+                                                         backend::Notifier& notifier) {
+  require_present(detail::concat("create ", engine.queue));
+  const DataEngine* const own = find_data_engine(engine.name);
+  if (own == nullptr || !engine.is_present(capabilities())) {
+    return backend::Device::create_queue(engine, options, notifier);
   }
-  std::unique_ptr<backend::CopyQueue> queue =
-      std::make_unique<CopyQueue>(engine_, limits_of(capabilities(), place_.ordinal()), options, notifier);
-  return modelled<ModelledQueue<backend::CopyQueue, backend::CopyOperation>>(std::move(queue), TimedOperation::dma,
-                                                                             options, notifier);
-}
-
-std::unique_ptr<backend::HashQueue> Device::create_hash_queue(const backend::QueueOptions& options,
-                                                              backend::Notifier& notifier) {
-  require_present("create a SHA queue");
-  if (!capabilities().sha.has_value()) {
-    return backend::Device::create_hash_queue(options, notifier);
+  auto queue =
+      own->create({.workers = engine_, .capabilities = capabilities(), .ordinal = place_.ordinal()}, options, notifier);
+  const Pace* const pace = model_ != nullptr ? model_->pace(own->timing) : nullptr;
+  if (pace == nullptr) {
+    return queue;
   }
-  const HashLimits limits{.ordinal = place_.ordinal(), .sha = *capabilities().sha};
-  std::unique_ptr<backend::HashQueue> queue = std::make_unique<HashQueue>(engine_, limits, options, notifier);
-  return modelled<ModelledHashQueue>(std::move(queue), TimedOperation::sha, options, notifier);
-}
-
-std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::QueueOptions& options,
-                                                                backend::Notifier& notifier) {
-  require_present("create a queue for its cache");
-  if (!capabilities().mmap_advise.has_value()) {
-    return backend::Device::create_cache_queue(options, notifier);
-  }
-  std::unique_ptr<backend::CacheQueue> queue =
-      std::make_unique<CacheQueue>(engine_, place_.ordinal(), *capabilities().mmap_advise, options, notifier);
-  return modelled<ModelledQueue<backend::CacheQueue, backend::CacheOperation>>(std::move(queue), TimedOperation::cache,
-                                                                               options, notifier);
+  return std::make_unique<ModelledQueue>(std::move(queue), model_, own->timing, *pace, place_, options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

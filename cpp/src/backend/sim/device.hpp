@@ -3,6 +3,7 @@
 #include "pydoca/backend/channel.hpp"
 #include "pydoca/backend/counter.hpp"
 #include "pydoca/backend/device.hpp"
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/processor.hpp"
@@ -46,12 +47,9 @@ class Device final : public backend::Device {
   std::shared_ptr<backend::ImportAnswer> ask_for_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
                                                         backend::Notifier& notifier) override;
-  std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
-                                                        backend::Notifier& notifier) override;
-  std::unique_ptr<backend::HashQueue> create_hash_queue(const backend::QueueOptions& options,
-                                                        backend::Notifier& notifier) override;
-  std::unique_ptr<backend::CacheQueue> create_cache_queue(const backend::QueueOptions& options,
-                                                          backend::Notifier& notifier) override;
+  std::unique_ptr<backend::DataQueue> create_queue(const backend::EngineTraits& engine,
+                                                   const backend::QueueOptions& options,
+                                                   backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
                                                    const std::shared_ptr<backend::ImportAnswer>& answer) override;
@@ -72,10 +70,6 @@ class Device final : public backend::Device {
   std::optional<BlobType> importable_type(std::span<const std::byte> blob) const;
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
-  /// The queue, or one of class Queue in front of it where the operation has a model of its time.
-  template <class Queue, class Interface>
-  std::unique_ptr<Interface> modelled(std::unique_ptr<Interface> queue, TimedOperation operation,
-                                      const backend::QueueOptions& options, backend::Notifier& notifier) const;
   /// Throws driver then, invalid_value for what is not a filter, not_supported for one that it lacks.
   void require_filter(RepFilter filter) const;
 

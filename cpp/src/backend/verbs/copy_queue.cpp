@@ -13,7 +13,7 @@
 
 namespace pydoca::verbs {
 
-using backend::CopyOperation;
+using backend::DataOperation;
 
 namespace {
 
@@ -50,7 +50,7 @@ struct CopyQueue::Chain {
 
   const std::uint32_t list_len;
   std::uint32_t count = 0;
-  std::array<CopyOperation*, max_chain> operations{};
+  std::array<DataOperation*, max_chain> operations{};
   std::array<ibv_send_wr, max_chain> sends{};
   std::array<ibv_recv_wr, max_chain> receives{};
   std::vector<ibv_sge> sources;
@@ -109,7 +109,7 @@ OwnedPair CopyQueue::create_pair() {
 
 // ---- Beginning -----------------------------------------------------------------------------------------------------
 
-Status CopyQueue::post(CopyOperation& operation, bool flush) noexcept {
+Status CopyQueue::post(DataOperation& operation, bool flush) noexcept {
   if (outstanding_ == depth_) [[unlikely]] {
     return Status::again;
   }
@@ -145,7 +145,7 @@ void CopyQueue::advance() noexcept {
 void CopyQueue::fill_chain() noexcept {
   while (may_begin_ != 0 && chain_->count != max_chain && (broken_ || send_room_ != 0)) {
     --may_begin_;
-    auto& operation = static_cast<CopyOperation&>(accepted_.pop());
+    auto& operation = static_cast<DataOperation&>(accepted_.pop());
     if (broken_) [[unlikely]] {
       finish(operation, rest());
     } else if (place_.removal().noticed()) [[unlikely]] {
@@ -161,7 +161,7 @@ void CopyQueue::fill_chain() noexcept {
 }
 
 /// Checks what the device does not check, or what would break the pair.
-bool CopyQueue::is_postable(const CopyOperation& operation) const noexcept {
+bool CopyQueue::is_postable(const DataOperation& operation) const noexcept {
   if (operation.length == 0 || operation.length > place_.adapter().port().max_msg_sz) {
     return false;
   }
@@ -182,7 +182,7 @@ bool CopyQueue::is_postable(const CopyOperation& operation) const noexcept {
   return operation.length <= room && reaches(operation.src, false) && reaches(operation.dst, true);
 }
 
-void CopyQueue::add_to_chain(CopyOperation& operation) noexcept {
+void CopyQueue::add_to_chain(DataOperation& operation) noexcept {
   const std::uint32_t index = chain_->count++;
   ibv_sge* const source = &chain_->sources[std::size_t{index} * chain_->list_len];
   ibv_sge* const target = &chain_->targets[std::size_t{index} * chain_->list_len];

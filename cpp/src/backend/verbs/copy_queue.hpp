@@ -8,14 +8,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace pydoca::verbs {
 
 /// Copies by a queue pair that is connected to itself: each copy is a receive into the destination and a send of the
 /// source, so the device itself checks the local permissions of both and handles lists at both ends, and no memory has
 /// to be open to peers. A copy is complete when its receive is.
-class CopyQueue final : public backend::CopyQueue {
+class CopyQueue final : public backend::DataQueue {
  public:
+  static constexpr std::string_view engine = "dma";  ///< as in EngineTraits
   /// Sends of which one is signalled, at most; the completion queue has places for so many above those of the tasks.
   static constexpr std::uint32_t max_signal_interval = 64;
 
@@ -26,7 +28,7 @@ class CopyQueue final : public backend::CopyQueue {
   int fd() const noexcept override { return completions_.fd(); }
   bool look() noexcept override;
   void arm() noexcept override { completions_.arm(); }
-  Status post(backend::CopyOperation& operation, bool flush) noexcept override;
+  Status post(backend::DataOperation& operation, bool flush) noexcept override;
   backend::Operation* poll(bool& more) noexcept override;
   void flush() noexcept override;
   void abort() noexcept override;
@@ -50,11 +52,11 @@ class CopyQueue final : public backend::CopyQueue {
   };
 
   OwnedPair create_pair();
-  bool is_postable(const backend::CopyOperation& operation) const noexcept;
+  bool is_postable(const backend::DataOperation& operation) const noexcept;
   /// Gives what may begin to the device, as far as its queue has room.
   void advance() noexcept;
   void fill_chain() noexcept;
-  void add_to_chain(backend::CopyOperation& operation) noexcept;
+  void add_to_chain(backend::DataOperation& operation) noexcept;
   void post_chain() noexcept;
   void fail_chain(std::uint32_t received, std::uint32_t sent) noexcept;
   void fetch() noexcept;

@@ -5,6 +5,7 @@
 #include "backend/verbs/failure.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/region.hpp"
+#include "detail/concat.hpp"
 
 namespace pydoca::verbs {
 
@@ -30,9 +31,13 @@ backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
   return import_region(blob);
 }
 
-std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
-                                                              backend::Notifier& notifier) {
-  place_.require_present("create a DMA queue");
+std::unique_ptr<backend::DataQueue> Device::create_queue(const backend::EngineTraits& engine,
+                                                         const backend::QueueOptions& options,
+                                                         backend::Notifier& notifier) {
+  place_.require_present(detail::concat("create ", engine.queue));
+  if (engine.name != CopyQueue::engine) {
+    return backend::Device::create_queue(engine, options, notifier);
+  }
   return std::make_unique<CopyQueue>(place_, options, notifier);
 }
 

@@ -2,6 +2,7 @@
 
 #include "pydoca/backend/counter.hpp"
 #include "pydoca/backend/device.hpp"
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/queue.hpp"
@@ -30,8 +31,9 @@ class Device final : public backend::Device {
   /// Exports of network peers only; anything else is invalid_value.
   backend::ImportedRegion import_memory(std::span<const std::byte> blob,
                                         const std::shared_ptr<backend::ImportAnswer>& answer) override;
-  std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
-                                                        backend::Notifier& notifier) override;
+  std::unique_ptr<backend::DataQueue> create_queue(const backend::EngineTraits& engine,
+                                                   const backend::QueueOptions& options,
+                                                   backend::Notifier& notifier) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;

@@ -1,6 +1,7 @@
 #include "pydoca/backend/channel.hpp"
 #include "pydoca/backend/counter.hpp"
 #include "pydoca/backend/device.hpp"
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/processor.hpp"
@@ -89,16 +90,9 @@ std::unique_ptr<RdmaQueue> Device::create_rdma_queue(const RdmaOptions& /*option
   refuse("do RDMA");
 }
 
-std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*options*/, Notifier& /*notifier*/) {
-  refuse("copy memory: it has no DMA engine");
-}
-
-std::unique_ptr<HashQueue> Device::create_hash_queue(const QueueOptions& /*options*/, Notifier& /*notifier*/) {
-  refuse("hash memory: it has no SHA engine");
-}
-
-std::unique_ptr<CacheQueue> Device::create_cache_queue(const QueueOptions& /*options*/, Notifier& /*notifier*/) {
-  refuse("invalidate a cache");
+std::unique_ptr<DataQueue> Device::create_queue(const EngineTraits& engine, const QueueOptions& /*options*/,
+                                                Notifier& /*notifier*/) {
+  refuse(engine.lack);
 }
 
 std::unique_ptr<Counter> Device::create_counter(const MemoryRange* /*memory*/) { refuse("make sync events"); }

@@ -1,7 +1,5 @@
 #include "library/dma/dma.hpp"
 
-#include "pydoca/backend/device.hpp"
-
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "library/set_operand.hpp"
@@ -46,7 +44,7 @@ bool library::DmaMemcpyTask::breaks_limit(Violation* why) const noexcept {
   return size > room && broken(why, {.limit = detail::limits::room, .operand = "dst", .value = size, .allowed = room});
 }
 
-library::Dma::Dma(std::shared_ptr<Device> device) : DataContext(std::move(device), dma_memcpy.name) {
+library::Dma::Dma(std::shared_ptr<Device> device) : DataContext(std::move(device), dma_engine) {
   static_cast<void>(dma_capabilities(this->device()->info()));
 }
 
@@ -82,8 +80,8 @@ Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& 
   return status;
 }
 
-std::unique_ptr<backend::CopyQueue> library::Dma::create_queue(const backend::QueueOptions& options) {
-  return device()->backend().create_copy_queue({.depth = options.depth, .ordered = ordered_completions()}, *this);
+std::unique_ptr<backend::DataQueue> library::Dma::create_queue(const backend::QueueOptions& options) {
+  return DataContext::create_queue({.depth = options.depth, .ordered = ordered_completions()});
 }
 
 }  // namespace pydoca

@@ -1,6 +1,5 @@
 #include "library/mmap_advise/mmap_advise.hpp"
 
-#include "pydoca/backend/device.hpp"
 #include "pydoca/capabilities.hpp"
 
 #include "core/violation.hpp"
@@ -94,16 +93,11 @@ Status library::InvalidateCacheTask::post(bool flush) noexcept {
 
 void library::InvalidateCacheTask::finish(Status /*status*/) noexcept { detail::Operands::take_back(buf()); }
 
-library::MmapAdvise::MmapAdvise(std::shared_ptr<Device> device)
-    : DataContext(std::move(device), mmap_advise_invalidate_cache.name) {
+library::MmapAdvise::MmapAdvise(std::shared_ptr<Device> device) : DataContext(std::move(device), mmap_advise_engine) {
   static_cast<void>(advise_capabilities(this->device()->info()));
 }
 
 library::MmapAdvise::~MmapAdvise() { abandon(); }
-
-std::unique_ptr<backend::CacheQueue> library::MmapAdvise::create_queue(const backend::QueueOptions& options) {
-  return device()->backend().create_cache_queue(options, *this);
-}
 
 std::shared_ptr<MmapAdvise> MmapAdvise::create(std::shared_ptr<Device> device) {
   return std::make_shared<library::MmapAdvise>(std::move(device));

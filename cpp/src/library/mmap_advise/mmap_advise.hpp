@@ -1,19 +1,35 @@
 #pragma once
 
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/mmap_advise.hpp"
 
 #include "library/data_task.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace pydoca::library {
 
+inline constexpr std::array mmap_advise_opcodes{
+    backend::OpcodeTraits{.name = mmap_advise_invalidate_cache.name, .moves_data = false}};
+
+inline constexpr backend::EngineTraits mmap_advise_engine{
+    .name = "mmap_advise",
+    .queue = "a queue for its cache",
+    .lack = "invalidate a cache",
+    .opcodes = mmap_advise_opcodes,
+    .is_present = [](const Capabilities& capabilities) noexcept { return capabilities.mmap_advise.has_value(); },
+    .filled = [](const backend::DataOperation& /*operation*/) noexcept { return std::uint64_t{0}; },
+    .cut = detail::cut_to_a_byte,
+    .copy = detail::copy_request<backend::DataOperation>};
+
 class MmapAdvise;
 
-class alignas(64) InvalidateCacheTask final : public MmapAdviseInvalidateCacheTask, public backend::CacheOperation {
+class alignas(64) InvalidateCacheTask final : public MmapAdviseInvalidateCacheTask, public backend::DataOperation {
  public:
   using Library = MmapAdvise;
   using Task::status;  // not the operation's
@@ -31,13 +47,10 @@ class alignas(64) InvalidateCacheTask final : public MmapAdviseInvalidateCacheTa
   MmapAdvise& library() const noexcept;
 };
 
-class MmapAdvise final : public detail::DataContext<pydoca::MmapAdvise, InvalidateCacheTask, backend::CacheQueue> {
+class MmapAdvise final : public detail::DataContext<pydoca::MmapAdvise, InvalidateCacheTask> {
  public:
   explicit MmapAdvise(std::shared_ptr<Device> device);
   ~MmapAdvise() override;
-
- private:
-  std::unique_ptr<backend::CacheQueue> create_queue(const backend::QueueOptions& options) override;
 };
 
 }  // namespace pydoca::library

@@ -1,6 +1,5 @@
 #include "library/sha/sha.hpp"
 
-#include "pydoca/backend/device.hpp"
 #include "pydoca/capabilities.hpp"
 
 #include "core/violation.hpp"
@@ -145,24 +144,24 @@ void library::ShaTask::finish(Status status) noexcept {
 }
 
 void library::ShaTask::keep_message() noexcept {
-  if (message == nullptr) {
-    message = library().lend_message();
+  if (HashOperation::state == nullptr) {
+    HashOperation::state = library().lend_message();
   }
 }
 
 void library::ShaTask::forget() noexcept { begun_ = is_final_ = has_result_ = false; }
 
-library::Sha::Sha(std::shared_ptr<Device> device) : DataContext(std::move(device), sha_hash.name, 2) {
+library::Sha::Sha(std::shared_ptr<Device> device) : DataContext(std::move(device), sha_engine) {
   static_cast<void>(sha_capabilities(this->device()->info()));
 }
 
 library::Sha::~Sha() { abandon(); }
 
-std::unique_ptr<backend::HashQueue> library::Sha::create_queue(const backend::QueueOptions& options) {
-  auto queue = device()->backend().create_hash_queue(options, *this);
+std::unique_ptr<backend::DataQueue> library::Sha::create_queue(const backend::QueueOptions& options) {
+  auto queue = DataContext::create_queue(options);
   messages_.resize(num_partial_hash_tasks());
   for (auto& message : messages_) {
-    message = queue->create_message();
+    message = queue->create_state();
   }
   num_lent_ = 0;
   return queue;

@@ -1,16 +1,49 @@
 #pragma once
 
+#include "pydoca/backend/engine.hpp"
+#include "pydoca/backend/hash.hpp"
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/sha.hpp"
 
 #include "library/data_task.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 namespace pydoca::library {
+
+inline constexpr std::array sha_opcodes{backend::OpcodeTraits{.name = sha_hash.name},
+                                        backend::OpcodeTraits{.name = sha_partial_hash.name}};
+
+inline constexpr backend::EngineTraits sha_engine{
+    .name = "sha",
+    .queue = "a SHA queue",
+    .lack = "hash memory: it has no SHA engine",
+    .opcodes = sha_opcodes,
+    .is_present = [](const Capabilities& capabilities) noexcept { return capabilities.sha.has_value(); },
+    .filled = [](const backend::DataOperation& operation) noexcept -> std::uint64_t {
+      const auto& hashed = static_cast<const backend::HashOperation&>(operation);
+      return hashed.is_last ? digest_size(hashed.algorithm) : 0;
+    },
+    .cut =
+        [](const backend::DataOperation& operation, std::uint64_t length) noexcept {
+          const auto& hashed = static_cast<const backend::HashOperation&>(operation);
+          return hashed.is_last ? length : length - length % block_size(hashed.algorithm);
+        },
+    .copy =
+        [](const backend::DataOperation& operation) {
+          auto copy = detail::copy_request<backend::HashOperation>(operation);
+          auto& to = static_cast<backend::HashOperation&>(*copy);
+          const auto& from = static_cast<const backend::HashOperation&>(operation);
+          to.algorithm = from.algorithm;
+          to.is_first = from.is_first;
+          to.is_last = from.is_last;
+          to.state = from.state;
+          return copy;
+        }};
 
 class Sha;
 
@@ -28,11 +61,11 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
   void keep_message() noexcept;
 
  private:
-  bool is_partial() const noexcept { return message != nullptr; }
+  bool is_partial() const noexcept { return backend::HashOperation::state != nullptr; }
   bool breaks_piece_limit(detail::Violation* why) const noexcept;
 };
 
-class Sha final : public detail::DataContext<pydoca::Sha, ShaTask, backend::HashQueue> {
+class Sha final : public detail::DataContext<pydoca::Sha, ShaTask> {
  public:
   static constexpr std::size_t hash_kind = 0;
   static constexpr std::size_t partial_hash_kind = 1;
@@ -41,15 +74,12 @@ class Sha final : public detail::DataContext<pydoca::Sha, ShaTask, backend::Hash
   ~Sha() override;
 
   /// A message for a task that has none yet; the task keeps it for as long as the context runs.
-  backend::HashMessage* lend_message() noexcept { return messages_[num_lent_++].get(); }
+  backend::OperationState* lend_message() noexcept { return messages_[num_lent_++].get(); }
 
  private:
-  std::unique_ptr<backend::HashQueue> create_queue(const backend::QueueOptions& options) override;
-  std::string_view task_name(std::size_t kind) const noexcept override {
-    return kind == hash_kind ? sha_hash.name : sha_partial_hash.name;
-  }
+  std::unique_ptr<backend::DataQueue> create_queue(const backend::QueueOptions& options) override;
 
-  std::vector<std::unique_ptr<backend::HashMessage>> messages_;  ///< one for each task that hashes piece by piece
+  std::vector<std::unique_ptr<backend::OperationState>> messages_;  ///< one for each task that hashes piece by piece
   std::size_t num_lent_ = 0;
 };
 

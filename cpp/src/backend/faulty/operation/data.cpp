@@ -6,19 +6,11 @@
 
 namespace pydoca::faulty {
 
-using backend::CacheOperation;
-using backend::CopyOperation;
 using backend::DataOperation;
-using backend::HashOperation;
 using backend::RdmaOpcode;
 using backend::RdmaOperation;
 
 namespace {
-
-bool sends(RdmaOpcode opcode) noexcept {
-  return opcode == RdmaOpcode::send || opcode == RdmaOpcode::send_imm || opcode == RdmaOpcode::write ||
-         opcode == RdmaOpcode::write_imm;
-}
 
 std::byte* at(std::uint64_t address) noexcept { return reinterpret_cast<std::byte*>(address); }
 
@@ -37,13 +29,9 @@ std::byte changed(std::byte old, const Fault& fault) noexcept {
 
 }  // namespace
 
-FaultOpcode opcode_of(const CopyOperation& /*operation*/) noexcept { return FaultOpcode::dma_copy; }
-FaultOpcode opcode_of(const HashOperation& operation) noexcept {
-  return operation.message != nullptr ? FaultOpcode::sha_partial_digest : FaultOpcode::sha_digest;
-}
-FaultOpcode opcode_of(const CacheOperation& /*operation*/) noexcept { return FaultOpcode::cache_invalidate; }
-FaultOpcode opcode_of(const RdmaOperation& operation) noexcept {
-  return rdma_opcode(static_cast<std::size_t>(operation.opcode));
+bool sends(RdmaOpcode opcode) noexcept {
+  return opcode == RdmaOpcode::send || opcode == RdmaOpcode::send_imm || opcode == RdmaOpcode::write ||
+         opcode == RdmaOpcode::write_imm;
 }
 
 const Segment* source_of(const DataOperation& operation) noexcept { return operation.src; }
@@ -51,63 +39,8 @@ const Segment* source_of(const RdmaOperation& operation) noexcept {
   return sends(operation.opcode) ? operation.local : nullptr;
 }
 
-const Segment* target_of(const CopyOperation& operation, std::uint64_t& filled) noexcept {
-  filled = operation.length;
-  return operation.dst;
-}
-const Segment* target_of(const HashOperation& operation, std::uint64_t& filled) noexcept {
-  filled = operation.is_last ? digest_size(operation.algorithm) : 0;
-  return operation.dst;
-}
-const Segment* target_of(const CacheOperation& /*operation*/, std::uint64_t& filled) noexcept {
-  filled = 0;
-  return nullptr;
-}
-const Segment* target_of(const RdmaOperation& operation, std::uint64_t& filled) noexcept {
-  const bool set = operation.opcode == RdmaOpcode::counter_set;
-  if (sends(operation.opcode) || set) {
-    return nullptr;
-  }
-  const bool is_word = operation.opcode != RdmaOpcode::receive && operation.opcode != RdmaOpcode::read;
-  filled = is_word ? sizeof(std::uint64_t) : operation.length;
-  return operation.local;
-}
-
 bool is_told_length(const RdmaOperation& operation) noexcept {
   return operation.opcode == RdmaOpcode::receive || operation.opcode == RdmaOpcode::read;
-}
-
-std::uint64_t cut_length(const DataOperation& /*operation*/, std::uint64_t length) noexcept {
-  return std::max<std::uint64_t>(length, 1);
-}
-std::uint64_t cut_length(const HashOperation& operation, std::uint64_t length) noexcept {
-  return operation.is_last ? length : length - length % block_size(operation.algorithm);
-}
-
-namespace {
-
-void copy_data(DataOperation& to, const DataOperation& from) noexcept {
-  to.src = from.src;
-  to.dst = from.dst;
-  to.length = from.length;
-}
-
-}  // namespace
-
-void copy_request(CopyOperation& to, const CopyOperation& from) noexcept { copy_data(to, from); }
-void copy_request(CacheOperation& to, const CacheOperation& from) noexcept { copy_data(to, from); }
-void copy_request(HashOperation& to, const HashOperation& from) noexcept {
-  copy_data(to, from);
-  to.algorithm = from.algorithm;
-  to.is_first = from.is_first;
-  to.is_last = from.is_last;
-  to.message = from.message;
-}
-void copy_request(RdmaOperation& to, const RdmaOperation& from) noexcept {
-  to = from;
-  to.next = nullptr;
-  to.status = Status::success;
-  to.own = {};
 }
 
 void set_source(DataOperation& operation, Segment* source, std::uint64_t length) noexcept {

@@ -11,40 +11,19 @@
 #include <cstdint>
 #include <span>
 
-/// Where the data of operations is, for each kind of operation.
+/// Where the data of operations is, and how it is changed.
 namespace pydoca::faulty {
 
-FaultOpcode opcode_of(const backend::CopyOperation& operation) noexcept;
-FaultOpcode opcode_of(const backend::HashOperation& operation) noexcept;
-FaultOpcode opcode_of(const backend::CacheOperation& operation) noexcept;
-FaultOpcode opcode_of(const backend::RdmaOperation& operation) noexcept;
+/// Whether it carries data to the peer.
+bool sends(backend::RdmaOpcode opcode) noexcept;
 
 /// The bytes that it reads on this side; null when it reads none.
 const Segment* source_of(const backend::DataOperation& operation) noexcept;
 const Segment* source_of(const backend::RdmaOperation& operation) noexcept;
 
-/// What it fills on this side, and with how many bytes once it has succeeded; null when it fills nothing.
-const Segment* target_of(const backend::CopyOperation& operation, std::uint64_t& filled) noexcept;
-const Segment* target_of(const backend::HashOperation& operation, std::uint64_t& filled) noexcept;
-const Segment* target_of(const backend::CacheOperation& operation, std::uint64_t& filled) noexcept;
-const Segment* target_of(const backend::RdmaOperation& operation, std::uint64_t& filled) noexcept;
-
 /// Whether it is told how many bytes came, and length is that.
 constexpr bool is_told_length(const backend::DataOperation& /*operation*/) noexcept { return false; }
 bool is_told_length(const backend::RdmaOperation& operation) noexcept;
-
-/// The length to which a shorter operation is cut: a multiple of what the device takes.
-std::uint64_t cut_length(const backend::DataOperation& operation, std::uint64_t length) noexcept;
-std::uint64_t cut_length(const backend::HashOperation& operation, std::uint64_t length) noexcept;
-inline std::uint64_t cut_length(const backend::RdmaOperation& /*operation*/, std::uint64_t length) noexcept {
-  return length;
-}
-
-// Makes to the same request.
-void copy_request(backend::CopyOperation& to, const backend::CopyOperation& from) noexcept;
-void copy_request(backend::HashOperation& to, const backend::HashOperation& from) noexcept;
-void copy_request(backend::CacheOperation& to, const backend::CacheOperation& from) noexcept;
-void copy_request(backend::RdmaOperation& to, const backend::RdmaOperation& from) noexcept;
 
 /// It reads these bytes instead of its own source.
 void set_source(backend::DataOperation& operation, Segment* source, std::uint64_t length) noexcept;

@@ -1,9 +1,12 @@
 #pragma once
 
 #include "pydoca/backend/queue.hpp"
+#include "pydoca/faults.hpp"
+#include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
 
 #include <cstdint>
+#include <memory>
 
 namespace pydoca::faulty {
 
@@ -16,6 +19,15 @@ class Lane {
   virtual void break_down() noexcept = 0;
   /// Breaks what the removal of the device, or of its link, has broken.
   virtual void follow_device() noexcept = 0;
+
+  // What an operation of the lane is.
+  virtual FaultOpcode opcode_of(const Operation& operation) const noexcept = 0;
+  /// What it fills on this side, and with how many bytes once it has succeeded; null when it fills nothing.
+  virtual const Segment* target_of(const Operation& operation, std::uint64_t& filled) const noexcept = 0;
+  /// The length to which a shorter operation is cut: one that the device takes.
+  virtual std::uint64_t cut_length(const Operation& operation, std::uint64_t length) const noexcept = 0;
+  /// Another operation with the same request. Throws std::bad_alloc.
+  virtual std::shared_ptr<Operation> copy_of(const Operation& operation) const = 0;
 
   bool ordered = false;        ///< completions come in the order of posting
   bool is_fragile = true;      ///< an operation that fails breaks it

@@ -18,7 +18,7 @@ namespace pydoca::faulty {
 /// An operation that the device is given in place of another one, or after it.
 template <class Operation>
 struct StandIn {
-  Operation operation;
+  std::shared_ptr<Operation> operation;
   Operation* original = nullptr;
   Lane<Operation>* lane = nullptr;
   bool is_second = false;        ///< a duplicate: the original has been done
@@ -60,7 +60,7 @@ struct StandIn {
     for (std::size_t number = 0; number < source.size(); ++number) {
       source[number].next = number + 1 < source.size() ? &source[number + 1] : nullptr;
     }
-    set_source(operation, source.empty() ? nullptr : source.data(), length);
+    set_source(*operation, source.empty() ? nullptr : source.data(), length);
   }
 };
 

@@ -71,7 +71,7 @@ class Tampering {
   Status post_stand_in(std::unique_ptr<StandIn<Operation>> stand_in, bool flush);
   std::unique_ptr<StandIn<Operation>> make_stand_in(Operation& original, Lane<Operation>& lane) {
     auto stand_in = std::make_unique<StandIn<Operation>>();
-    copy_request(stand_in->operation, original);
+    stand_in->operation = lane.copy_of(original);
     stand_in->original = &original;
     stand_in->lane = &lane;
     return stand_in;
@@ -85,7 +85,7 @@ class Tampering {
   void finish(Operation& operation, Lane<Operation>& lane, std::uint64_t place);
   void finish_recorded(Operation& operation, Lane<Operation>& lane, std::uint64_t place, const Fault& fault);
   bool duplicate(Operation& operation, Lane<Operation>& lane);
-  void apply(Operation& operation, const Fault& fault) noexcept;
+  void apply(Operation& operation, const Lane<Operation>& lane, const Fault& fault) noexcept;
   void come(Operation& operation) noexcept { ready_.push(operation); }
 
   DeviceFaults& faults_;
@@ -103,7 +103,7 @@ template <class Operation>
 Status Tampering<Operation>::post(Operation& operation, bool flush, Lane<Operation>& lane) noexcept {
   operation.slot = 0;
   try {
-    const Fault fault = ended_ || lane.broken ? Fault() : faults_.decide(opcode_of(operation), operation.length);
+    const Fault fault = ended_ || lane.broken ? Fault() : faults_.decide(lane.opcode_of(operation), operation.length);
     lane.follow_device();
     if (lane.broken && !ended_) {
       return hold_undone(operation, lane, std::exchange(lane.reason, Status::shutdown));
@@ -168,7 +168,7 @@ template <class Operation>
 Status Tampering<Operation>::post_corrupted(Operation& operation, bool flush, Lane<Operation>& lane,
                                             const Fault& fault) {
   std::uint64_t filled = 0;
-  const Segment* const target = target_of(operation, filled);
+  const Segment* const target = lane.target_of(operation, filled);
   const Segment* const source = source_of(operation);
   if (target != nullptr && faults_.is_local(*target)) {
     return post_recorded(operation, flush, lane, fault);
@@ -189,7 +189,7 @@ Status Tampering<Operation>::post_corrupted(Operation& operation, bool flush, La
 
 template <class Operation>
 Status Tampering<Operation>::post_cut(Operation& operation, bool flush, Lane<Operation>& lane, const Fault& fault) {
-  const std::uint64_t length = cut_length(operation, misreported(fault, operation.length));
+  const std::uint64_t length = lane.cut_length(operation, misreported(fault, operation.length));
   if (length >= operation.length) {
     return pass_on(operation, flush, lane);
   }
@@ -200,11 +200,12 @@ Status Tampering<Operation>::post_cut(Operation& operation, bool flush, Lane<Ope
 
 template <class Operation>
 Status Tampering<Operation>::post_stand_in(std::unique_ptr<StandIn<Operation>> stand_in, bool flush) {
-  StandIn<Operation>& made = *stand_in;
-  stand_ins_.emplace(&made.operation, std::move(stand_in));
-  const Status status = pass_on(made.operation, flush, *made.lane);
+  Operation& made = *stand_in->operation;
+  Lane<Operation>& lane = *stand_in->lane;
+  stand_ins_.emplace(&made, std::move(stand_in));
+  const Status status = pass_on(made, flush, lane);
   if (status != Status::success) {
-    stand_ins_.erase(&made.operation);
+    stand_ins_.erase(&made);
   }
   return status;
 }
@@ -269,7 +270,7 @@ void Tampering<Operation>::finish_recorded(Operation& operation, Lane<Operation>
     held.due = again ? detail::never : 0;
     held.waits = again;
   } else if (operation.status == Status::success) {
-    apply(operation, fault);
+    apply(operation, lane, fault);
   }
   held_.hold(held);
 }
@@ -283,13 +284,13 @@ bool Tampering<Operation>::duplicate(Operation& operation, Lane<Operation>& lane
 }
 
 template <class Operation>
-void Tampering<Operation>::apply(Operation& operation, const Fault& fault) noexcept {
+void Tampering<Operation>::apply(Operation& operation, const Lane<Operation>& lane, const Fault& fault) noexcept {
   if (fault.is(FaultAction::misreport_length)) {
     operation.length = misreported(fault, operation.length);
     return;
   }
   std::uint64_t filled = 0;
-  const Segment* const target = target_of(operation, filled);
+  const Segment* const target = lane.target_of(operation, filled);
   if (!corrupt_target(target, filled, fault, faults_)) {
     faults_.note_impossible(fault);
   }

@@ -188,6 +188,11 @@ std::string_view library_of(FaultOpcode opcode) noexcept {
 
 }  // namespace
 
+std::size_t first_opcode_of(const backend::EngineTraits& engine) noexcept {
+  const std::string name = concat(engine.name, ".", engine.opcodes.front().name);
+  return static_cast<std::size_t>(std::ranges::find(fault_opcode_names, name) - fault_opcode_names.begin());
+}
+
 void check(const std::vector<FaultRule>& rules) {
   for (std::size_t number = 0; number < rules.size(); ++number) {
     const FaultRule& rule = rules[number];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/backend/engine.hpp"
 #include "pydoca/faults.hpp"
 
 #include <cstddef>
@@ -16,6 +17,9 @@ inline constexpr std::size_t num_opcodes = fault_opcode_names.size();
 constexpr FaultOpcode rdma_opcode(std::size_t kind) noexcept {
   return static_cast<FaultOpcode>(static_cast<std::size_t>(FaultOpcode::rdma_receive) + kind);
 }
+
+/// Of an engine's operations: the first of its opcodes, which follow one another.
+std::size_t first_opcode_of(const backend::EngineTraits& engine) noexcept;
 
 /// Throws invalid_value: which rule is wrong, and what to write.
 void check(const std::vector<FaultRule>& rules);

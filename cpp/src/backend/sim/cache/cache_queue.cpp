@@ -30,9 +30,9 @@ Status read_through(const Region& file, std::uint64_t addr, std::uint64_t size) 
 
 CacheQueue::CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdviseCapabilities& limits,
                        const backend::QueueOptions& options, backend::Notifier& notifier)
-    : WorkQueueOf(engine, options, notifier, invalidate_inline_size, false), ordinal_(ordinal), limits_(limits) {}
+    : WorkQueue(engine, options, notifier, invalidate_inline_size, false), ordinal_(ordinal), limits_(limits) {}
 
-Status CacheQueue::post(backend::CacheOperation& operation, bool flush) noexcept {
+Status CacheQueue::post(backend::DataOperation& operation, bool flush) noexcept {
   if (!take_place()) {
     return Status::again;
   }

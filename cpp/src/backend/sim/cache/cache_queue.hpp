@@ -2,20 +2,22 @@
 
 #include "pydoca/device_properties.hpp"
 
+#include "backend/sim/work/data_engine.hpp"
 #include "backend/sim/work/work_queue.hpp"
 
 #include <cstddef>
+#include <memory>
 
 namespace pydoca::sim {
 
 /// Invalidates the caches of the DPU's processor, which on the simulator is this machine's.
-class CacheQueue final : public WorkQueueOf<backend::CacheQueue> {
+class CacheQueue final : public WorkQueue {
  public:
   /// Throws what WorkQueue throws.
   CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdviseCapabilities& limits,
              const backend::QueueOptions& options, backend::Notifier& notifier);
 
-  Status post(backend::CacheOperation& operation, bool flush) noexcept override;
+  Status post(backend::DataOperation& operation, bool flush) noexcept override;
   Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
               bool streaming) noexcept override;
 
@@ -25,5 +27,14 @@ class CacheQueue final : public WorkQueueOf<backend::CacheQueue> {
   const std::size_t ordinal_;
   const MmapAdviseCapabilities limits_;
 };
+
+inline constexpr DataEngine cache_engine{
+    .name = "mmap_advise",
+    .timing = TimedOperation::cache,
+    .create = [](const EnginePlace& place, const backend::QueueOptions& options,
+                 backend::Notifier& notifier) -> std::unique_ptr<backend::DataQueue> {
+      return std::make_unique<CacheQueue>(place.workers, place.ordinal, *place.capabilities.mmap_advise, options,
+                                          notifier);
+    }};
 
 }  // namespace pydoca::sim

@@ -1,19 +1,23 @@
 #pragma once
 
 #include "backend/sim/copy/copy.hpp"
+#include "backend/sim/work/data_engine.hpp"
 #include "backend/sim/work/work_queue.hpp"
+
+#include <cstdint>
+#include <memory>
 
 namespace pydoca::sim {
 
 /// A queue of copies, which all cores of the device share.
-class CopyQueue final : public WorkQueueOf<backend::CopyQueue> {
+class CopyQueue final : public WorkQueue {
  public:
   /// Throws as WorkQueue does.
   CopyQueue(WorkEngine& engine, const CopyLimits& limits, const backend::QueueOptions& options,
             backend::Notifier& notifier)
-      : WorkQueueOf(engine, options, notifier, std::uint64_t{64} * 1024, true), limits_(limits) {}
+      : WorkQueue(engine, options, notifier, std::uint64_t{64} * 1024, true), limits_(limits) {}
 
-  Status post(backend::CopyOperation& operation, bool flush) noexcept override {
+  Status post(backend::DataOperation& operation, bool flush) noexcept override {
     if (!take_place()) [[unlikely]] {
       return Status::again;
     }
@@ -36,5 +40,16 @@ class CopyQueue final : public WorkQueueOf<backend::CopyQueue> {
 
   const CopyLimits limits_;
 };
+
+inline constexpr DataEngine copy_engine{
+    .name = "dma",
+    .timing = TimedOperation::dma,
+    .create = [](const EnginePlace& place, const backend::QueueOptions& options,
+                 backend::Notifier& notifier) -> std::unique_ptr<backend::DataQueue> {
+      const DmaCapabilities& dma = *place.capabilities.dma;
+      const CopyLimits limits{
+          .ordinal = place.ordinal, .max_size = dma.max_buf_size, .max_list_len = dma.max_buf_list_len};
+      return std::make_unique<CopyQueue>(place.workers, limits, options, notifier);
+    }};
 
 }  // namespace pydoca::sim

@@ -28,15 +28,15 @@ Digest* digest_of_thread() noexcept {
   return digest.get();
 }
 
-struct Message final : backend::HashMessage {
+struct Message final : backend::OperationState {
   Digest digest;
   bool open = false;  ///< begun, and without its last piece
 };
 
 /// Where the operation's bytes go, which a first piece begins. io_failed when its message has ended.
 Status find_digest(const backend::HashOperation& operation, Digest*& digest) noexcept {
-  if (operation.message != nullptr) {
-    auto& message = static_cast<Message&>(*operation.message);
+  if (operation.state != nullptr) {
+    auto& message = static_cast<Message&>(*operation.state);
     if (!operation.is_first && !message.open) {
       return Status::io_failed;
     }
@@ -80,7 +80,7 @@ Status hash_chunk(Digest& digest, const Region& region, std::uint64_t addr, std:
 
 HashQueue::HashQueue(WorkEngine& engine, const HashLimits& limits, const backend::QueueOptions& options,
                      backend::Notifier& notifier)
-    : WorkQueueOf(engine, options, notifier, hash_inline_size, false), limits_(limits) {
+    : WorkQueue(engine, options, notifier, hash_inline_size, false), limits_(limits) {
   if (!no_digests().empty()) {
     throw Error(Status::not_supported, no_digests());
   }
@@ -89,7 +89,7 @@ HashQueue::HashQueue(WorkEngine& engine, const HashLimits& limits, const backend
   }
 }
 
-Status HashQueue::post(backend::HashOperation& operation, bool flush) noexcept {
+Status HashQueue::post(backend::DataOperation& operation, bool flush) noexcept {
   if (!take_place()) {
     return Status::again;
   }
@@ -102,7 +102,7 @@ Status HashQueue::post(backend::HashOperation& operation, bool flush) noexcept {
   return Status::success;
 }
 
-std::unique_ptr<backend::HashMessage> HashQueue::create_message() { return std::make_unique<Message>(); }
+std::unique_ptr<backend::OperationState> HashQueue::create_state() { return std::make_unique<Message>(); }
 
 Status HashQueue::check(const backend::DataOperation& operation) const noexcept {
   const ShaCapabilities& sha = limits_.sha;

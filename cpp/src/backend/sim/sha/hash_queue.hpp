@@ -1,8 +1,10 @@
 #pragma once
 
+#include "pydoca/backend/hash.hpp"
 #include "pydoca/device_properties.hpp"
 
 #include "backend/sim/compute/digest.hpp"
+#include "backend/sim/work/data_engine.hpp"
 #include "backend/sim/work/work_queue.hpp"
 
 #include <cstddef>
@@ -17,14 +19,14 @@ struct HashLimits {
 };
 
 /// A queue of the SHA engine. A message is hashed by one core.
-class HashQueue final : public WorkQueueOf<backend::HashQueue> {
+class HashQueue final : public WorkQueue {
  public:
   /// Throws not_supported with the reason where OpenSSL is not there, no_memory, and what WorkQueue throws.
   HashQueue(WorkEngine& engine, const HashLimits& limits, const backend::QueueOptions& options,
             backend::Notifier& notifier);
 
-  Status post(backend::HashOperation& operation, bool flush) noexcept override;
-  std::unique_ptr<backend::HashMessage> create_message() override;
+  Status post(backend::DataOperation& operation, bool flush) noexcept override;
+  std::unique_ptr<backend::OperationState> create_state() override;
   /// driver, shutdown: the device was removed, or the queue broken, meanwhile.
   Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
               bool streaming) noexcept override;
@@ -35,5 +37,14 @@ class HashQueue final : public WorkQueueOf<backend::HashQueue> {
 
   const HashLimits limits_;
 };
+
+inline constexpr DataEngine hash_engine{
+    .name = "sha",
+    .timing = TimedOperation::sha,
+    .create = [](const EnginePlace& place, const backend::QueueOptions& options,
+                 backend::Notifier& notifier) -> std::unique_ptr<backend::DataQueue> {
+      const HashLimits limits{.ordinal = place.ordinal, .sha = *place.capabilities.sha};
+      return std::make_unique<HashQueue>(place.workers, limits, options, notifier);
+    }};
 
 }  // namespace pydoca::sim

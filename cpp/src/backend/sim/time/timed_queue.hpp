@@ -75,22 +75,22 @@ class TimedQueue {
   Status of_waiting_ = Status::success;  ///< what has not been due by then
 };
 
-/// A queue of a simulated device with a model: Interface is a backend's, Work its operation.
-template <class Interface, class Work>
-class ModelledQueue : public Interface, private TimedQueue {
+/// A queue of an engine of a simulated device with a model.
+class ModelledQueue final : public backend::DataQueue, private TimedQueue {
  public:
   /// Throws as TimedQueue does.
-  ModelledQueue(std::unique_ptr<Interface> inner, std::shared_ptr<FunctionModel> model, TimedOperation operation,
-                const Pace& pace, const Place& place, const backend::QueueOptions& options, backend::Notifier& notifier)
+  ModelledQueue(std::unique_ptr<backend::DataQueue> inner, std::shared_ptr<FunctionModel> model,
+                TimedOperation operation, const Pace& pace, const Place& place, const backend::QueueOptions& options,
+                backend::Notifier& notifier)
       : TimedQueue(std::move(model), operation, pace, place, options, notifier), inner_(std::move(inner)) {}
 
-  int fd() const noexcept final { return timer_fd(); }
-  bool look() noexcept final { return is_due(); }
-  void arm() noexcept final { set_timer(); }
+  int fd() const noexcept override { return timer_fd(); }
+  bool look() noexcept override { return is_due(); }
+  void arm() noexcept override { set_timer(); }
   /// What it holds becomes due by itself.
-  bool may_advance_elsewhere(Cpus /*here*/) noexcept final { return has_outstanding(); }
-  bool assist() noexcept final { return inner_->assist(); }
-  Status post(Work& operation, bool flush) noexcept final {
+  bool may_advance_elsewhere(Cpus /*here*/) noexcept override { return has_outstanding(); }
+  bool assist() noexcept override { return inner_->assist(); }
+  Status post(backend::DataOperation& operation, bool flush) noexcept override {
     if (!take_place()) {
       return Status::again;
     }
@@ -100,8 +100,8 @@ class ModelledQueue : public Interface, private TimedQueue {
     }
     return Status::success;
   }
-  void flush() noexcept final { ring(); }
-  backend::Operation* poll(bool& more) noexcept final {
+  void flush() noexcept override { ring(); }
+  backend::Operation* poll(bool& more) noexcept override {
     clear_timer();
     execute();
     collect();
@@ -110,16 +110,14 @@ class ModelledQueue : public Interface, private TimedQueue {
     }
     return take_due(more);
   }
-  void abort() noexcept final {
+  void abort() noexcept override {
     inner_->abort();
     ring();  // what has not begun is flushed
     execute();
     collect();
     end_waiting(Status::shutdown);
   }
-
- protected:
-  Interface& inner() const noexcept { return *inner_; }
+  std::unique_ptr<backend::OperationState> create_state() override { return inner_->create_state(); }
 
  private:
   using List = detail::IntrusiveQueue<backend::Operation, &backend::Operation::next>;
@@ -127,7 +125,7 @@ class ModelledQueue : public Interface, private TimedQueue {
   /// The doorbell: the time of what was posted begins.
   void ring() noexcept {
     while (backend::Operation* const operation = unposted_.pop()) {
-      admit(static_cast<Work&>(*operation));
+      admit(static_cast<backend::DataOperation&>(*operation));
       unexecuted_.push(*operation);
     }
     if (executes_in_submit()) {
@@ -138,7 +136,7 @@ class ModelledQueue : public Interface, private TimedQueue {
   }
   void execute() noexcept {
     while (backend::Operation* const operation = unexecuted_.pop()) {
-      inner_->post(static_cast<Work&>(*operation), true);  // it has as many places
+      inner_->post(static_cast<backend::DataOperation&>(*operation), true);  // it has as many places
     }
   }
   void collect() noexcept {
@@ -150,15 +148,9 @@ class ModelledQueue : public Interface, private TimedQueue {
     }
   }
 
-  const std::unique_ptr<Interface> inner_;
+  const std::unique_ptr<backend::DataQueue> inner_;
   List unposted_;    ///< accepted without flush
   List unexecuted_;  ///< their time runs; the other queue does not have them yet
-};
-
-class ModelledHashQueue final : public ModelledQueue<backend::HashQueue, backend::HashOperation> {
- public:
-  using ModelledQueue::ModelledQueue;
-  std::unique_ptr<backend::HashMessage> create_message() override { return inner().create_message(); }
 };
 
 }  // namespace pydoca::sim

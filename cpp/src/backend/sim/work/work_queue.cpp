@@ -36,11 +36,11 @@ void WorkQueue::accept(backend::DataOperation& operation, bool flush) noexcept {
   operation.queue = static_cast<Workload*>(this);
   append(unposted_end_, operation);
   if (flush) {
-    flush_accepted();
+    WorkQueue::flush();
   }
 }
 
-void WorkQueue::flush_accepted() noexcept {
+void WorkQueue::flush() noexcept {
   backend::Operation* operation = unposted_;
   unposted_ = nullptr;
   unposted_end_ = &unposted_;
@@ -77,9 +77,9 @@ backend::Operation* WorkQueue::next_finished(bool& more) noexcept {
   return operation;
 }
 
-void WorkQueue::abort_all() noexcept {
+void WorkQueue::abort() noexcept {
   finished().break_down();
-  flush_accepted();
+  flush();
   backend::Operation* operation = engine_.withdraw(*this);
   while (operation != nullptr) {
     backend::Operation* next = operation->next;

@@ -11,17 +11,21 @@ namespace pydoca::sim {
 
 /// What the queues of a device have in common, whatever their operations do. Small operations are executed where they
 /// are posted, large ones go to the device's workers; either way next_finished() gives them back.
-class WorkQueue : public Workload {
+class WorkQueue : public backend::DataQueue, public Workload {
  public:
   /// Up to inline_size an operation costs less than telling another core about it. An ordered queue executes every
   /// operation where it is posted: workers would finish a small one before a large one that came first. Throws
   /// bad_state in a process forked since the engine was made.
   WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,
             std::uint64_t inline_size, bool cuts_operations);
+  ~WorkQueue() override;
+
+  backend::Operation* poll(bool& more) noexcept final { return next_finished(more); }
+  bool assist() noexcept final { return engine_.work_one(this); }
+  void flush() noexcept final;
+  void abort() noexcept final;
 
  protected:
-  ~WorkQueue();
-
   /// io_failed when the device would refuse the operation.
   virtual Status check(const backend::DataOperation& operation) const noexcept = 0;
 
@@ -40,12 +44,9 @@ class WorkQueue : public Workload {
   }
   /// The slow path of post(). A function of its own, so that post() stays small.
   [[gnu::noinline]] void accept(backend::DataOperation& operation, bool flush) noexcept;
-  backend::Operation* next_finished(bool& more) noexcept;
-  bool work_one() noexcept { return engine_.work_one(this); }
-  void flush_accepted() noexcept;
-  void abort_all() noexcept;
 
  private:
+  backend::Operation* next_finished(bool& more) noexcept;
   void execute(backend::DataOperation& operation) noexcept;
 
   WorkEngine& engine_;
@@ -55,18 +56,6 @@ class WorkQueue : public Workload {
   std::uint32_t outstanding_ = 0;
   backend::Operation* unposted_ = nullptr;
   backend::Operation** unposted_end_ = &unposted_;
-};
-
-/// A WorkQueue behind a backend's interface, such as backend::CopyQueue.
-template <class Interface>
-class WorkQueueOf : public Interface, public WorkQueue {
- public:
-  using WorkQueue::WorkQueue;
-
-  backend::Operation* poll(bool& more) noexcept final { return next_finished(more); }
-  bool assist() noexcept final { return work_one(); }
-  void flush() noexcept final { flush_accepted(); }
-  void abort() noexcept final { abort_all(); }
 };
 
 }  // namespace pydoca::sim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace pydoca {
+
+struct Capabilities;
+
+}  // namespace pydoca
+
+namespace pydoca::backend {
+
+struct DataOperation;
+
+/// A kind of operation of an engine, as data. Its number is its place in the engine's table.
+struct OpcodeTraits {
+  std::string_view name;   ///< the task's, as in doca_<library>_task_<name>: "memcpy"
+  bool moves_data = true;  ///< src's data, or what is computed of it, goes to dst: it may be cut short or corrupted
+};
+
+/// An engine of a device that takes data operations, as data. The table stands beside the engine's library; fault
+/// plans, timing models, traces and whatever else lies between a library and a device read it, and none of them lists
+/// engines.
+struct EngineTraits {
+  std::string_view name;   ///< the library's, and in the names of operations: "dma", of "dma.memcpy"
+  std::string_view queue;  ///< in messages: "a DMA queue"
+  std::string_view lack;   ///< ends "this device cannot ..."
+  std::span<const OpcodeTraits> opcodes;
+
+  bool (*is_present)(const Capabilities& capabilities) noexcept;
+  /// Bytes that dst's tailroom gets when the operation succeeds.
+  std::uint64_t (*filled)(const DataOperation& operation) noexcept;
+  /// The length, of at most so many bytes, to which the device can be asked to cut the operation.
+  std::uint64_t (*cut)(const DataOperation& operation, std::uint64_t length) noexcept;
+  /// Another operation with the same request. Throws std::bad_alloc.
+  std::shared_ptr<DataOperation> (*copy)(const DataOperation& operation);
+};
+
+/// Those of all libraries.
+std::span<const EngineTraits* const> engines() noexcept;
+
+}  // namespace pydoca::backend

@@ -1,0 +1,34 @@
+#include "backend/faulty/operation/rdma_lane.hpp"
+
+#include "backend/faulty/operation/data.hpp"
+#include "backend/faulty/plan/selection.hpp"
+
+#include <cstddef>
+
+namespace pydoca::faulty {
+
+using backend::RdmaOpcode;
+using backend::RdmaOperation;
+
+FaultOpcode RdmaLane::opcode_of(const RdmaOperation& operation) const noexcept {
+  return rdma_opcode(static_cast<std::size_t>(operation.opcode));
+}
+
+const Segment* RdmaLane::target_of(const RdmaOperation& operation, std::uint64_t& filled) const noexcept {
+  if (sends(operation.opcode) || operation.opcode == RdmaOpcode::counter_set) {
+    return nullptr;
+  }
+  const bool is_word = operation.opcode != RdmaOpcode::receive && operation.opcode != RdmaOpcode::read;
+  filled = is_word ? sizeof(std::uint64_t) : operation.length;
+  return operation.local;
+}
+
+std::shared_ptr<RdmaOperation> RdmaLane::copy_of(const RdmaOperation& operation) const {
+  auto copy = std::make_shared<RdmaOperation>(operation);
+  copy->next = nullptr;
+  copy->status = Status::success;
+  copy->own = {};
+  return copy;
+}
+
+}  // namespace pydoca::faulty
