@@ -5,12 +5,25 @@
 #include "library/sha/sha.hpp"
 
 #include <array>
+#include <cstddef>
 
 namespace pydoca::backend {
 
-std::span<const EngineTraits* const> engines() noexcept {
-  static constexpr std::array list{&library::dma_engine, &library::sha_engine, &library::mmap_advise_engine};
-  return list;
+namespace {
+
+constexpr std::array list{&library::dma_engine, &library::sha_engine, &library::mmap_advise_engine};
+
+constexpr std::size_t count_opcodes() noexcept {
+  std::size_t count = 0;
+  for (const EngineTraits* const engine : list) {
+    count += engine->opcodes.size();
+  }
+  return count;
 }
+static_assert(count_opcodes() <= max_engine_opcodes);
+
+}  // namespace
+
+std::span<const EngineTraits* const> engines() noexcept { return list; }
 
 }  // namespace pydoca::backend

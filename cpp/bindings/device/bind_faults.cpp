@@ -52,7 +52,7 @@ std::function<bool(const FaultOperation&)> to_predicate(const py::object& when) 
   return [held = hold(when)](const FaultOperation& operation) {
     const py::gil_scoped_acquire gil;
     try {
-      return py::reinterpret_borrow<py::function>(held.get())(name_of(operation.opcode), to_str(operation.device),
+      return py::reinterpret_borrow<py::function>(held.get())(to_str(operation.opcode), to_str(operation.device),
                                                               operation.length, operation.number)
           .cast<bool>();
     } catch (py::error_already_set& error) {
@@ -75,9 +75,7 @@ std::function<void(Capabilities&)> to_misreport(const py::object& table, const s
 FaultRule to_rule(const py::dict& table) {
   FaultRule rule;
   rule.action = static_cast<FaultAction>(index_of(fault_action_names, "fault rule: action", table["action"]));
-  for (const py::handle opcode : table["opcodes"]) {
-    rule.opcodes.push_back(static_cast<FaultOpcode>(index_of(fault_opcode_names, "fault rule: opcode", opcode)));
-  }
+  for (const py::handle opcode : table["opcodes"]) rule.opcodes.push_back(to_utf8(opcode));
   rule.device = to_utf8(table["device"]);
   rule.side = to_side(table["side"]);
   rule.nth = table["nth"].cast<std::uint64_t>();
@@ -128,10 +126,8 @@ py::tuple to_tuple(const Names& names) {
 py::list meetable(const std::string& action) {
   const auto number = index_of(fault_action_names, "fault rule: action", py::str(action));
   py::list names;
-  for (std::size_t opcode = 0; opcode < fault_opcode_names.size(); ++opcode) {
-    if (can_meet(static_cast<FaultAction>(number), static_cast<FaultOpcode>(opcode))) {
-      names.append(fault_opcode_names[opcode]);
-    }
+  for (const std::string& opcode : fault_opcodes()) {
+    if (can_meet(static_cast<FaultAction>(number), opcode)) names.append(opcode);
   }
   return names;
 }
@@ -155,7 +151,7 @@ void bind_faults(py::module_& module) {
       .def("report", &Plan::report)
       .def_property_readonly("is_in_force", [](const Plan& self) { return self.plan().is_in_force(); });
   module.attr("FAULT_ACTIONS") = to_tuple(fault_action_names);
-  module.attr("FAULT_OPCODES") = to_tuple(fault_opcode_names);
+  module.attr("FAULT_OPCODES") = to_tuple(fault_opcodes());
   module.attr("CORRUPTIONS") = to_tuple(corruption_names);
   module.def("fault_opcodes_of", &meetable, "action"_a, "The opcodes that the action can meet.");
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,63 +48,17 @@ inline constexpr std::array<std::string_view, 13> fault_action_names{"fail",
                                                                      "kill",
                                                                      "freeze"};
 
-/// What a device is asked to do. Those of RDMA's tasks come in the order of RdmaTaskKind.
-enum class FaultOpcode : std::uint8_t {
-  dma_copy,
-  sha_digest,
-  sha_partial_digest,
-  cache_invalidate,
-  rdma_receive,
-  rdma_send,
-  rdma_send_imm,
-  rdma_read,
-  rdma_write,
-  rdma_write_imm,
-  rdma_atomic_cmp_swp,
-  rdma_atomic_fetch_add,
-  rdma_remote_net_sync_event_get,
-  rdma_remote_net_sync_event_notify_set,
-  rdma_remote_net_sync_event_notify_add,
-  rdma_connect,
-  comch_send,
-  comch_receive,
-  comch_connect,
-  sync_event_set,
-  sync_event_add,
-  sync_event_wait,  ///< an engine goes to sleep until the event changes
-};
-inline constexpr std::array<std::string_view, 22> fault_opcode_names{"dma.memcpy",
-                                                                     "sha.hash",
-                                                                     "sha.partial_hash",
-                                                                     "mmap_advise.invalidate_cache",
-                                                                     "rdma.receive",
-                                                                     "rdma.send",
-                                                                     "rdma.send_imm",
-                                                                     "rdma.read",
-                                                                     "rdma.write",
-                                                                     "rdma.write_imm",
-                                                                     "rdma.atomic_cmp_swp",
-                                                                     "rdma.atomic_fetch_add",
-                                                                     "rdma.remote_net_sync_event_get",
-                                                                     "rdma.remote_net_sync_event_notify_set",
-                                                                     "rdma.remote_net_sync_event_notify_add",
-                                                                     "rdma.connect",
-                                                                     "comch.send",
-                                                                     "comch.receive",
-                                                                     "comch.connect",
-                                                                     "sync_event.set",
-                                                                     "sync_event.add",
-                                                                     "sync_event.wait"};
+/// What a device can be asked to do, by the names of the library and the task: "dma.memcpy", "rdma.write"; and
+/// "rdma.connect", "comch.connect", "comch.receive", and "sync_event.wait": an engine goes to sleep until the event
+/// changes.
+std::span<const std::string> fault_opcodes() noexcept;
 
 [[nodiscard]] constexpr std::string_view name_of(FaultAction action) noexcept {
   return fault_action_names[static_cast<std::size_t>(action)];
 }
-[[nodiscard]] constexpr std::string_view name_of(FaultOpcode opcode) noexcept {
-  return fault_opcode_names[static_cast<std::size_t>(opcode)];
-}
 
 /// Whether the action can meet such an operation: there is no completion of a sync event's set to be delayed, say.
-[[nodiscard]] bool can_meet(FaultAction action, FaultOpcode opcode) noexcept;
+[[nodiscard]] bool can_meet(FaultAction action, std::string_view opcode) noexcept;
 
 /// How data is wrong.
 enum class Corruption : std::uint8_t {
@@ -115,7 +70,7 @@ inline constexpr std::array<std::string_view, 3> corruption_names{"bit", "byte",
 
 /// An operation, as a rule's predicate sees it. Valid during the call.
 struct FaultOperation {
-  FaultOpcode opcode{};
+  std::string_view opcode;
   std::string_view device;   ///< its name
   std::uint64_t length = 0;  ///< bytes that it is to move; 0 where it moves none
   std::uint64_t number = 0;  ///< the operations that the rule selected before it, and one
@@ -125,7 +80,7 @@ struct FaultOperation {
 /// counts those, and meets all of them, or those that nth, every or probability name, up to times.
 struct FaultRule {
   FaultAction action = FaultAction::fail;
-  std::vector<FaultOpcode> opcodes{};  ///< none: all that the action can meet
+  std::vector<std::string> opcodes{};  ///< of fault_opcodes(); none: all that the action can meet
   /// A device's name, interface, ibdev name, PCI address, long or short, or VUID (serial); empty: every device.
   std::string device{};
   std::optional<Side> side{};  ///< absent: devices of both sides

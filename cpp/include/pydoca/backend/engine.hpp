@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -38,6 +39,9 @@ struct EngineTraits {
   /// Another operation with the same request. Throws std::bad_alloc.
   std::shared_ptr<DataOperation> (*copy)(const DataOperation& operation);
 };
+
+/// The operations of all engines together, at most.
+inline constexpr std::size_t max_engine_opcodes = 64;
 
 /// Those of all libraries.
 std::span<const EngineTraits* const> engines() noexcept;

@@ -43,7 +43,7 @@ int Channel::fd() const noexcept { return fd_of(alarm_, inner_->fd()); }
 
 Status Channel::establish() noexcept {
   if (!connect_fault_.has_value()) {
-    connect_fault_ = faults_.decide(FaultOpcode::comch_connect, 0);
+    connect_fault_ = faults_.decide(LinkOpcode::comch_connect, 0);
   }
   if (connect_fault_->is(FaultAction::fail)) {
     return connect_fault_->rule->status;
@@ -59,7 +59,7 @@ std::string_view Channel::refusal() const noexcept {
 Status Channel::send(std::span<const std::byte> message) noexcept {
   const bool is_new = !unsent_.has_value();
   const Fault fault =
-      is_new ? faults_.decide(FaultOpcode::comch_send, message.size()) : *std::exchange(unsent_, std::nullopt);
+      is_new ? faults_.decide(LinkOpcode::comch_send, message.size()) : *std::exchange(unsent_, std::nullopt);
   failed_by_ = 0;
   if (is_cut() || faults_.removed()) {
     inner_->skip();
@@ -197,7 +197,7 @@ Status Channel::receive_inner(std::span<std::byte> buffer, std::size_t& length) 
     for (Waiting& waiting : waiting_) {
       waiting.due = waiting.due == detail::never ? 0 : waiting.due;
     }
-    const Fault fault = faults_.decide(FaultOpcode::comch_receive, length);
+    const Fault fault = faults_.decide(LinkOpcode::comch_receive, length);
     if (is_cut()) {
       return Status::connection_reset;
     }

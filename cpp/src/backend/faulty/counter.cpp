@@ -5,7 +5,7 @@
 namespace pydoca::faulty {
 
 template <class Update>
-Status Counter::update(FaultOpcode opcode, std::uint64_t operand, Update apply) noexcept {
+Status Counter::update(LinkOpcode opcode, std::uint64_t operand, Update apply) noexcept {
   const Fault fault = faults_.decide(opcode, sizeof operand);
   if (faults_.removed()) [[unlikely]] {
     return Status::driver;
@@ -36,20 +36,20 @@ std::uint32_t Counter::failed_by(Status status) const noexcept {
 }
 
 Status Counter::store(std::uint64_t value) noexcept {
-  return update(FaultOpcode::sync_event_set, value, [this](std::uint64_t operand) { return inner_->store(operand); });
+  return update(LinkOpcode::sync_event_set, value, [this](std::uint64_t operand) { return inner_->store(operand); });
 }
 
 Status Counter::fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept {
   previous = inner_->load();
   bool again = false;
-  return update(FaultOpcode::sync_event_add, increment, [&](std::uint64_t operand) {
+  return update(LinkOpcode::sync_event_add, increment, [&](std::uint64_t operand) {
     std::uint64_t ignored = 0;
     return inner_->fetch_add(operand, std::exchange(again, true) ? ignored : previous);
   });
 }
 
 void Counter::arm() noexcept {
-  if (!faults_.decide(FaultOpcode::sync_event_wait, 0).is(FaultAction::lose_notification)) {
+  if (!faults_.decide(LinkOpcode::sync_event_wait, 0).is(FaultAction::lose_notification)) {
     inner_->arm();
   }
 }

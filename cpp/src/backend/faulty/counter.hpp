@@ -39,7 +39,7 @@ class Counter final : public backend::Counter {
 
  private:
   template <class Update>
-  Status update(FaultOpcode opcode, std::uint64_t operand, Update apply) noexcept;
+  Status update(LinkOpcode opcode, std::uint64_t operand, Update apply) noexcept;
 
   const std::unique_ptr<backend::Counter> inner_;
   DeviceFaults& faults_;

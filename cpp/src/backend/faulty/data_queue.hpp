@@ -8,7 +8,7 @@
 #include "backend/faulty/operation/lane.hpp"
 #include "backend/faulty/operation/tampering.hpp"
 #include "backend/faulty/plan/device_faults.hpp"
-#include "backend/faulty/plan/selection.hpp"
+#include "backend/faulty/plan/opcodes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ class DataQueue final : public backend::DataQueue, private Lane<backend::DataOpe
             backend::Notifier& notifier)
       : inner_(std::move(inner)),
         engine_(engine),
-        first_opcode_(first_opcode_of(engine)),
+        first_opcode_(static_cast<std::size_t>(first_of(engine))),
         faults_(faults),
         tampering_(faults, device, notifier, inner_->fd()) {
     ordered = options.ordered;
@@ -83,8 +83,8 @@ class DataQueue final : public backend::DataQueue, private Lane<backend::DataOpe
       tampering_.end_lane(this);
     }
   }
-  FaultOpcode opcode_of(const backend::DataOperation& operation) const noexcept override {
-    return static_cast<FaultOpcode>(first_opcode_ + operation.opcode);
+  Opcode opcode_of(const backend::DataOperation& operation) const noexcept override {
+    return static_cast<Opcode>(first_opcode_ + operation.opcode);
   }
   const Segment* target_of(const backend::DataOperation& operation, std::uint64_t& filled) const noexcept override {
     filled = engine_.filled(operation);

@@ -24,7 +24,7 @@ QueuePair::~QueuePair() {
 }
 
 void QueuePair::require_connectable(const char* what) {
-  const Fault fault = shared_.faults.decide(FaultOpcode::rdma_connect, 0);
+  const Fault fault = shared_.faults.decide(LinkOpcode::rdma_connect, 0);
   if (fault.is(FaultAction::fail)) {
     throw Error(fault.rule->status, detail::concat(what, ": a fault plan has it fail"));
   }

@@ -71,7 +71,7 @@ std::unique_ptr<backend::QueuePair> RdmaQueue::create_queue_pair() {
 
 std::unique_ptr<backend::QueuePair> RdmaQueue::connect_to(const backend::RdmaAddress& address,
                                                           std::span<const std::byte> private_data) {
-  const Fault fault = faults.decide(FaultOpcode::rdma_connect, 0);
+  const Fault fault = faults.decide(LinkOpcode::rdma_connect, 0);
   if (fault.is(FaultAction::fail)) {
     throw Error(fault.rule->status, "connect: a fault plan has it fail");
   }

@@ -74,7 +74,7 @@ class DmaFaults : public FaultsTest {
 };
 
 TEST_F(DmaFaults, TheNthCopyFailsUndoneAndItsContextStops) {
-  start({{.opcodes = {FaultOpcode::dma_copy}, .nth = 2}});
+  start({{.opcodes = {"dma.memcpy"}, .nth = 2}});
   copy(1);
   rig->progress_until(1);
   fill(dst->bytes, std::byte{0});

@@ -33,10 +33,10 @@ class EventFaults : public FaultsTest {
 
 TEST_F(EventFaults, AnUpdateFailsOrHasNoEffectOrComesTwiceOrIsWrong) {
   std::uint64_t previous = 0;
-  start({.opcodes = {FaultOpcode::sync_event_set}});
+  start({.opcodes = {"sync_event.set"}});
   EXPECT_EQ(event->update_set(4), Status::io_failed);
   plan->remove();
-  start({.action = FaultAction::drop, .opcodes = {FaultOpcode::sync_event_set}});
+  start({.action = FaultAction::drop, .opcodes = {"sync_event.set"}});
   EXPECT_EQ(event->update_set(4), Status::success);
   EXPECT_EQ(value(), 0U);
   plan->remove();
@@ -51,8 +51,8 @@ TEST_F(EventFaults, AnUpdateFailsOrHasNoEffectOrComesTwiceOrIsWrong) {
 }
 
 TEST_F(EventFaults, AFailedUpdateNamesItsRule) {
-  inject({{.action = FaultAction::drop, .opcodes = {FaultOpcode::sync_event_add}},
-          {.opcodes = {FaultOpcode::sync_event_set}, .times = 1, .status = Status::driver}});
+  inject({{.action = FaultAction::drop, .opcodes = {"sync_event.add"}},
+          {.opcodes = {"sync_event.set"}, .times = 1, .status = Status::driver}});
   event = local_event(open_function("pf0"));
   event->start();
   EXPECT_EQ(event->update_set(4), Status::driver);
@@ -63,7 +63,7 @@ TEST_F(EventFaults, AFailedUpdateNamesItsRule) {
 }
 
 TEST_F(EventFaults, AWaitTaskThatIsNotWokenIsFlushed) {
-  inject({{.action = FaultAction::lose_notification, .opcodes = {FaultOpcode::sync_event_wait}}});
+  inject({{.action = FaultAction::lose_notification, .opcodes = {"sync_event.wait"}}});
   device = open_function("pf0");
   event = local_event(device);
   const auto pe = ProgressEngine::create();
@@ -115,7 +115,7 @@ class HashFaults : public FaultsTest {
 };
 
 TEST_F(HashFaults, ADigestIsWrong) {
-  start({.action = FaultAction::corrupt, .opcodes = {FaultOpcode::sha_digest}});
+  start({.action = FaultAction::corrupt, .opcodes = {"sha.hash"}});
   if (IsSkipped()) {
     return;
   }
@@ -135,7 +135,7 @@ TEST_F(HashFaults, ADigestIsThatOfAPart) {
 }
 
 TEST_F(HashFaults, AHashFails) {
-  start({.opcodes = {FaultOpcode::sha_digest}, .status = Status::driver});
+  start({.opcodes = {"sha.hash"}, .status = Status::driver});
   if (IsSkipped()) {
     return;
   }
@@ -153,7 +153,7 @@ TEST_F(PlanTest, ContradictoryRulesAreRefused) {
   EXPECT_THAT(refused({.probability = 1.5}), testing::HasSubstr("0..1"));
   EXPECT_THAT(refused({.status = Status::again}), testing::HasSubstr("use the action full"));
   EXPECT_THAT(refused({.action = FaultAction::delay}), testing::HasSubstr("must be positive"));
-  EXPECT_THAT(refused({.action = FaultAction::corrupt, .opcodes = {FaultOpcode::sync_event_wait}}),
+  EXPECT_THAT(refused({.action = FaultAction::corrupt, .opcodes = {"sync_event.wait"}}),
               testing::HasSubstr("corrupt cannot happen to sync_event.wait; it can to: dma.memcpy"));
   EXPECT_THAT(refused({.nth = 2, .times = 3}), testing::HasSubstr("leave one of them out"));
   EXPECT_THAT(refused({.after = std::chrono::seconds(2), .until = std::chrono::seconds(1)}),
@@ -173,8 +173,8 @@ TEST_F(PlanTest, OnePlanIsInForce) {
 TEST_F(PlanTest, ARuleThatCannotTriggerSaysWhy) {
   inject({{.device = "p9"},
           {.probability = 0},
-          {.opcodes = {FaultOpcode::sha_digest}, .device = "p0"},
-          {.opcodes = {FaultOpcode::dma_copy}, .device = "p0"},
+          {.opcodes = {"sha.hash"}, .device = "p0"},
+          {.opcodes = {"dma.memcpy"}, .device = "p0"},
           {.device = "p1"}});
   const auto device = Device::open(find_device("p0", Side::dpu));
   EXPECT_EQ(report(0).never, "no device is called \"p9\"");
@@ -209,9 +209,9 @@ TEST_F(PlanTest, CapabilitiesAreMisreported) {
 }
 
 TEST_F(PlanTest, APredicateChooses) {
-  FaultRule rule{.opcodes = {FaultOpcode::sync_event_set}};
+  FaultRule rule{.opcodes = {"sync_event.set"}};
   rule.when = [](const FaultOperation& operation) {
-    return operation.device == "pf0" && operation.length == 8 && operation.opcode == FaultOpcode::sync_event_set;
+    return operation.device == "pf0" && operation.length == 8 && operation.opcode == "sync_event.set";
   };
   inject({rule});
   for (const char* const name : {"pf0", "pf1"}) {

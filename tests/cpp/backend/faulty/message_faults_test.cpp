@@ -38,7 +38,7 @@ class ComchFaults : public FaultsTest {
 };
 
 TEST_F(ComchFaults, AMessageIsLostOnItsWay) {
-  meet({.action = FaultAction::drop, .opcodes = {FaultOpcode::comch_send}, .nth = 1});
+  meet({.action = FaultAction::drop, .opcodes = {"comch.send"}, .nth = 1});
   send("one");
   send("two");
   ASSERT_TRUE(run([&] { return server->events.messages.size() == 1 && client->events.sent.size() == 2; }));
@@ -47,7 +47,7 @@ TEST_F(ComchFaults, AMessageIsLostOnItsWay) {
 }
 
 TEST_F(ComchFaults, AMessageArrivesTwice) {
-  meet({.action = FaultAction::duplicate, .opcodes = {FaultOpcode::comch_receive}, .nth = 1});
+  meet({.action = FaultAction::duplicate, .opcodes = {"comch.receive"}, .nth = 1});
   answer("one");
   answer("two");
   ASSERT_TRUE(run([&] { return client->events.messages.size() == 3; }));
@@ -57,7 +57,7 @@ TEST_F(ComchFaults, AMessageArrivesTwice) {
 }
 
 TEST_F(ComchFaults, ADelayedMessageKeepsItsPlace) {
-  meet({.action = FaultAction::delay, .opcodes = {FaultOpcode::comch_receive}, .nth = 1, .by = 20ms});
+  meet({.action = FaultAction::delay, .opcodes = {"comch.receive"}, .nth = 1, .by = 20ms});
   const auto begin = std::chrono::steady_clock::now();
   answer("one");
   answer("two");
@@ -69,7 +69,7 @@ TEST_F(ComchFaults, ADelayedMessageKeepsItsPlace) {
 
 TEST_F(ComchFaults, ADelayedSendHoldsUpThoseBehindIt) {
   const sim::VirtualTime time(sim::VirtualTimeOptions{});
-  meet({.action = FaultAction::delay, .opcodes = {FaultOpcode::comch_send}, .nth = 2, .by = 20ms});
+  meet({.action = FaultAction::delay, .opcodes = {"comch.send"}, .nth = 2, .by = 20ms});
   const auto begin = sim::VirtualTime::now();
   send("one");
   send("two");
@@ -94,7 +94,7 @@ TEST_F(ComchFaults, WhatAModelHoldsMeetsFaultsAllTheSame) {
   sim::Config config;
   config.timing.operations[sim::TimedOperation::comch_send] = {.latency = 1ms};
   sim::set_config(config);
-  meet({.action = FaultAction::duplicate, .opcodes = {FaultOpcode::comch_send}, .nth = 2});
+  meet({.action = FaultAction::duplicate, .opcodes = {"comch.send"}, .nth = 2});
   for (const std::string_view text : {"one", "two", "three"}) {
     send(text);
   }
@@ -105,17 +105,14 @@ TEST_F(ComchFaults, WhatAModelHoldsMeetsFaultsAllTheSame) {
 }
 
 TEST_F(ComchFaults, AMessageIsCorruptedOrCut) {
-  meet({.action = FaultAction::corrupt,
-        .opcodes = {FaultOpcode::comch_send},
-        .corruption = Corruption::byte,
-        .value = 'X'});
+  meet({.action = FaultAction::corrupt, .opcodes = {"comch.send"}, .corruption = Corruption::byte, .value = 'X'});
   send("hello");
   ASSERT_TRUE(run([&] { return server->events.messages.size() == 1; }));
   EXPECT_EQ(text_of(server->events.messages[0]), "Xello");
 }
 
 TEST_F(ComchFaults, AFailedSendKeepsTheConnection) {
-  meet({.opcodes = {FaultOpcode::comch_send}, .nth = 1});
+  meet({.opcodes = {"comch.send"}, .nth = 1});
   send("one");
   send("two");
   ASSERT_TRUE(run([&] { return client->events.sent.size() == 2 && server->events.messages.size() == 1; }));
@@ -123,7 +120,7 @@ TEST_F(ComchFaults, AFailedSendKeepsTheConnection) {
 }
 
 TEST_F(ComchFaults, AFailedSendNamesItsRule) {
-  meet({.opcodes = {FaultOpcode::comch_send}, .nth = 1});
+  meet({.opcodes = {"comch.send"}, .nth = 1});
   std::vector<std::string> reasons;
   client->events.on_sent = [&](SendTask& task) {
     reasons.push_back(task.explain(task.status()));
@@ -135,14 +132,14 @@ TEST_F(ComchFaults, AFailedSendNamesItsRule) {
 }
 
 TEST_F(ComchFaults, AFullQueueIsTriedAgain) {
-  meet({.action = FaultAction::full, .opcodes = {FaultOpcode::comch_send}, .times = 3});
+  meet({.action = FaultAction::full, .opcodes = {"comch.send"}, .times = 3});
   send("one");
   ASSERT_TRUE(run([&] { return server->events.messages.size() == 1; }));
   EXPECT_EQ(report().triggered, 3U);
 }
 
 TEST_F(ComchFaults, AConnectionBreaksWithItsLink) {
-  meet({.action = FaultAction::link_down, .opcodes = {FaultOpcode::comch_send}, .by = 20ms});
+  meet({.action = FaultAction::link_down, .opcodes = {"comch.send"}, .by = 20ms});
   send("one");
   ASSERT_TRUE(run([&] { return server->events.disconnected == 1 && client->is(ContextState::idle); }));
   EXPECT_EQ(client->context->failure(), Status::connection_reset);
@@ -151,7 +148,7 @@ TEST_F(ComchFaults, AConnectionBreaksWithItsLink) {
 }
 
 TEST_F(ComchFaults, AnIdleConnectionHearsThatItsDeviceWasRemoved) {
-  meet({.action = FaultAction::remove_device, .opcodes = {FaultOpcode::comch_send}});
+  meet({.action = FaultAction::remove_device, .opcodes = {"comch.send"}});
   send("one");
   ASSERT_TRUE(run([&] { return client->is(ContextState::idle); }));
   EXPECT_EQ(client->context->failure(), Status::driver);

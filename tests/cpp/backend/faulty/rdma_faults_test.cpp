@@ -66,7 +66,7 @@ class RdmaFaults : public FaultsTest {
 };
 
 TEST_F(RdmaFaults, AWriteFailsUndoneAndItsConnectionEnds) {
-  connect({.opcodes = {FaultOpcode::rdma_write}, .nth = 2});
+  connect({.opcodes = {"rdma.write"}, .nth = 2});
   write();
   write(64);
   write(128);
@@ -81,7 +81,7 @@ TEST_F(RdmaFaults, AWriteFailsUndoneAndItsConnectionEnds) {
 }
 
 TEST_F(RdmaFaults, ADroppedWriteIsFlushedByTheEndOfItsConnection) {
-  connect({.action = FaultAction::drop, .opcodes = {FaultOpcode::rdma_write}, .nth = 1});
+  connect({.action = FaultAction::drop, .opcodes = {"rdma.write"}, .nth = 1});
   write();
   write(64);
   ASSERT_TRUE(run(1));
@@ -93,7 +93,7 @@ TEST_F(RdmaFaults, ADroppedWriteIsFlushedByTheEndOfItsConnection) {
 }
 
 TEST_F(RdmaFaults, CompletionsOfAConnectionKeepTheirOrderBehindADelayedOne) {
-  connect({.action = FaultAction::delay, .opcodes = {FaultOpcode::rdma_write}, .nth = 1, .by = 20ms});
+  connect({.action = FaultAction::delay, .opcodes = {"rdma.write"}, .nth = 1, .by = 20ms});
   for (std::size_t i = 0; i < 4; ++i) {
     write(i * 64);
   }
@@ -105,7 +105,7 @@ TEST_F(RdmaFaults, CompletionsOfAConnectionKeepTheirOrderBehindADelayedOne) {
 }
 
 TEST_F(RdmaFaults, AWriteIsCorruptedBeforeItLeaves) {
-  connect({.action = FaultAction::corrupt, .opcodes = {FaultOpcode::rdma_write}});
+  connect({.action = FaultAction::corrupt, .opcodes = {"rdma.write"}});
   write();
   ASSERT_TRUE(run(1));
   EXPECT_EQ(a->completions[0].status, Status::success);
@@ -113,7 +113,7 @@ TEST_F(RdmaFaults, AWriteIsCorruptedBeforeItLeaves) {
 }
 
 TEST_F(RdmaFaults, AReadIsCorruptedWhereItArrives) {
-  connect({.action = FaultAction::corrupt, .opcodes = {FaultOpcode::rdma_read}});
+  connect({.action = FaultAction::corrupt, .opcodes = {"rdma.read"}});
   a->submit(&Rdma::read, *ab, a->data(map, remote->addr(), 64), a->room(*local, 0, 64));
   ASSERT_TRUE(run(1));
   EXPECT_EQ(a->completions[0].status, Status::success);
@@ -121,10 +121,7 @@ TEST_F(RdmaFaults, AReadIsCorruptedWhereItArrives) {
 }
 
 TEST_F(RdmaFaults, StaleWritesKeepTheOrderOfTheirConnection) {
-  connect({.action = FaultAction::corrupt,
-           .opcodes = {FaultOpcode::rdma_write},
-           .nth = 2,
-           .corruption = Corruption::stale});
+  connect({.action = FaultAction::corrupt, .opcodes = {"rdma.write"}, .nth = 2, .corruption = Corruption::stale});
   write();
   write(64);
   write(128);
@@ -135,7 +132,7 @@ TEST_F(RdmaFaults, StaleWritesKeepTheOrderOfTheirConnection) {
 }
 
 TEST_F(RdmaFaults, AMessageIsSentTwice) {
-  connect({.action = FaultAction::duplicate, .opcodes = {FaultOpcode::rdma_send}});
+  connect({.action = FaultAction::duplicate, .opcodes = {"rdma.send"}});
   b->submit(&Rdma::receive, b->room(*remote, 0, 64));
   b->submit(&Rdma::receive, b->room(*remote, 64, 64));
   a->submit(&Rdma::send, *ab, a->data(*local, 0, 64));
@@ -146,7 +143,7 @@ TEST_F(RdmaFaults, AMessageIsSentTwice) {
 }
 
 TEST_F(RdmaFaults, AnAddComesTwice) {
-  connect({.action = FaultAction::duplicate, .opcodes = {FaultOpcode::rdma_atomic_fetch_add}});
+  connect({.action = FaultAction::duplicate, .opcodes = {"rdma.atomic_fetch_add"}});
   remote->word() = 5;
   a->submit(&Rdma::atomic_fetch_add, *ab, a->data(map, remote->addr(), 8), a->room(*local, 0, 8), std::uint64_t{3});
   ASSERT_TRUE(run(1));
@@ -154,7 +151,7 @@ TEST_F(RdmaFaults, AnAddComesTwice) {
 }
 
 TEST_F(RdmaFaults, AReceiveReportsFewerBytes) {
-  connect({.action = FaultAction::misreport_length, .opcodes = {FaultOpcode::rdma_receive}, .length = 7});
+  connect({.action = FaultAction::misreport_length, .opcodes = {"rdma.receive"}, .length = 7});
   a->submit(&Rdma::receive, a->room(*local, 0, 64));
   b->submit(&Rdma::send, *ba, b->data(*remote, 0, 64));
   ASSERT_TRUE(run(1, 1));
@@ -164,7 +161,7 @@ TEST_F(RdmaFaults, AReceiveReportsFewerBytes) {
 }
 
 TEST_F(RdmaFaults, ALostNotificationComesWithTheNextCompletion) {
-  connect({.action = FaultAction::lose_notification, .opcodes = {FaultOpcode::rdma_write}, .nth = 1});
+  connect({.action = FaultAction::lose_notification, .opcodes = {"rdma.write"}, .nth = 1});
   write();
   EXPECT_FALSE(run_until({a.get(), b.get()}, [&] { return !a->completions.empty(); }, std::chrono::seconds(0)));
   write(64);
@@ -173,7 +170,7 @@ TEST_F(RdmaFaults, ALostNotificationComesWithTheNextCompletion) {
 }
 
 TEST_F(RdmaFaults, AFullQueueAnswersAgain) {
-  connect({.action = FaultAction::full, .opcodes = {FaultOpcode::rdma_write}, .times = 1});
+  connect({.action = FaultAction::full, .opcodes = {"rdma.write"}, .times = 1});
   RdmaTask* task = nullptr;
   ASSERT_EQ(a->rdma->write(*ab, a->data(*local, 0, 64), a->room(map, remote->addr(), 64), 0, task), Status::success);
   EXPECT_EQ(task->submit(), Status::again);
@@ -182,7 +179,7 @@ TEST_F(RdmaFaults, AFullQueueAnswersAgain) {
 }
 
 TEST_F(RdmaFaults, AConnectionBreaksWithItsLinkAndAnotherIsMadeLater) {
-  connect({.action = FaultAction::link_down, .opcodes = {FaultOpcode::rdma_write}, .nth = 2, .by = 20ms});
+  connect({.action = FaultAction::link_down, .opcodes = {"rdma.write"}, .nth = 2, .by = 20ms});
   write();
   ASSERT_TRUE(run(1));
   write(64);
@@ -198,7 +195,7 @@ TEST_F(RdmaFaults, AConnectionBreaksWithItsLinkAndAnotherIsMadeLater) {
 }
 
 TEST_F(RdmaFaults, NoConnectionIsMadeWhileTheLinkIsDown) {
-  connect({.action = FaultAction::link_down, .opcodes = {FaultOpcode::rdma_write}});
+  connect({.action = FaultAction::link_down, .opcodes = {"rdma.write"}});
   write();
   ASSERT_TRUE(run([&] { return a->downs.size() == 1; }));
   const auto one = a->rdma->export_connection();
@@ -207,7 +204,7 @@ TEST_F(RdmaFaults, NoConnectionIsMadeWhileTheLinkIsDown) {
 }
 
 TEST_F(RdmaFaults, ARemovedDeviceFailsReceivesAndSends) {
-  connect({.action = FaultAction::remove_device, .opcodes = {FaultOpcode::rdma_write}});
+  connect({.action = FaultAction::remove_device, .opcodes = {"rdma.write"}});
   a->submit(&Rdma::receive, a->room(*local, 0, 64));
   write();
   ASSERT_TRUE(run([&] { return a->rdma->state() == ContextState::idle; }));

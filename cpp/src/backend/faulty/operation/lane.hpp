@@ -1,9 +1,10 @@
 #pragma once
 
 #include "pydoca/backend/queue.hpp"
-#include "pydoca/faults.hpp"
 #include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
+
+#include "backend/faulty/plan/opcodes.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,7 @@ class Lane {
   virtual void follow_device() noexcept = 0;
 
   // What an operation of the lane is.
-  virtual FaultOpcode opcode_of(const Operation& operation) const noexcept = 0;
+  virtual Opcode opcode_of(const Operation& operation) const noexcept = 0;
   /// What it fills on this side, and with how many bytes once it has succeeded; null when it fills nothing.
   virtual const Segment* target_of(const Operation& operation, std::uint64_t& filled) const noexcept = 0;
   /// The length to which a shorter operation is cut: one that the device takes.

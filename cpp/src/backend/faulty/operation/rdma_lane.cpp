@@ -1,17 +1,14 @@
 #include "backend/faulty/operation/rdma_lane.hpp"
 
 #include "backend/faulty/operation/data.hpp"
-#include "backend/faulty/plan/selection.hpp"
-
-#include <cstddef>
 
 namespace pydoca::faulty {
 
 using backend::RdmaOpcode;
 using backend::RdmaOperation;
 
-FaultOpcode RdmaLane::opcode_of(const RdmaOperation& operation) const noexcept {
-  return rdma_opcode(static_cast<std::size_t>(operation.opcode));
+Opcode RdmaLane::opcode_of(const RdmaOperation& operation) const noexcept {
+  return number_of(static_cast<RdmaTaskKind>(operation.opcode));
 }
 
 const Segment* RdmaLane::target_of(const RdmaOperation& operation, std::uint64_t& filled) const noexcept {

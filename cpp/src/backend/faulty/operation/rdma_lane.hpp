@@ -12,7 +12,7 @@ namespace pydoca::faulty {
 /// A lane of RDMA's operations.
 class RdmaLane : public Lane<backend::RdmaOperation> {
  public:
-  FaultOpcode opcode_of(const backend::RdmaOperation& operation) const noexcept final;
+  Opcode opcode_of(const backend::RdmaOperation& operation) const noexcept final;
   const Segment* target_of(const backend::RdmaOperation& operation, std::uint64_t& filled) const noexcept final;
   std::uint64_t cut_length(const backend::RdmaOperation& /*operation*/, std::uint64_t length) const noexcept final {
     return length;

@@ -18,9 +18,8 @@ namespace pydoca::faulty {
 DeviceFaults::DeviceFaults(std::shared_ptr<Plan> plan, const DeviceProperties& properties, std::size_t ordinal)
     : plan_(std::move(plan)), installation_(plan_->installation()), properties_(properties), ordinal_(ordinal) {
   for (std::size_t number = 0; number < plan_->rules().size(); ++number) {
-    for (std::size_t opcode = 0; opcode < num_opcodes; ++opcode) {
-      if (names(plan_->rules()[number], properties) &&
-          selects(plan_->rules()[number], static_cast<FaultOpcode>(opcode))) {
+    for (std::size_t opcode = 0; opcode < opcode_names().size(); ++opcode) {
+      if (names(plan_->rules()[number], properties) && selects(plan_->rules()[number], static_cast<Opcode>(opcode))) {
         rules_[opcode].push_back(number);
       }
     }
@@ -28,12 +27,12 @@ DeviceFaults::DeviceFaults(std::shared_ptr<Plan> plan, const DeviceProperties& p
   plan_->note_opened(properties);
 }
 
-Fault DeviceFaults::decide(FaultOpcode opcode, std::uint64_t length) noexcept {
+Fault DeviceFaults::decide(Opcode opcode, std::uint64_t length) noexcept {
   const std::vector<std::size_t>& numbers = rules_[static_cast<std::size_t>(opcode)];
   if (numbers.empty() || plan_->installation() != installation_) {
     return {};
   }
-  const FaultOperation operation{.opcode = opcode, .device = properties_.name, .length = length, .number = 0};
+  const FaultOperation operation{.opcode = name_of(opcode), .device = properties_.name, .length = length, .number = 0};
   const Fault fault = plan_->decide(numbers, operation);
   if (fault.rule == nullptr) {
     return {};

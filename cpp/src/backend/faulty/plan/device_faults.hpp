@@ -28,7 +28,8 @@ class DeviceFaults {
 
   /// What happens to the operation. Kills or stops this process, removes the device or breaks its links when that is to
   /// happen: a removed device's operation is the caller's to end.
-  Fault decide(FaultOpcode opcode, std::uint64_t length) noexcept;
+  Fault decide(Opcode opcode, std::uint64_t length) noexcept;
+  Fault decide(LinkOpcode opcode, std::uint64_t length) noexcept { return decide(number_of(opcode), length); }
   void note_impossible(const Fault& fault) noexcept { plan_->note_impossible(fault); }
   bool has(FaultAction action) const noexcept;
   std::uint64_t installation() const noexcept { return installation_; }
@@ -68,7 +69,7 @@ class DeviceFaults {
   const std::uint64_t installation_;
   const DeviceProperties properties_;
   const std::size_t ordinal_;
-  std::array<std::vector<std::size_t>, num_opcodes> rules_;  ///< their numbers, by opcode
+  std::array<std::vector<std::size_t>, max_opcodes> rules_;  ///< their numbers, by opcode
   std::atomic<bool> removed_{false};
   std::atomic<std::uint64_t> link_up_at_{0};
   std::atomic<std::uint32_t> link_breaks_{0};

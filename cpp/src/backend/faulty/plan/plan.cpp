@@ -178,9 +178,9 @@ void Plan::note_opened(const DeviceProperties& properties) {
     }
     Counts& counts = counts_[number];
     counts.seen = counts.opened = true;
-    for (std::size_t opcode = 0; opcode < num_opcodes; ++opcode) {
-      counts.able |= selects(rules_[number], static_cast<FaultOpcode>(opcode)) &&
-                     can_do(properties.capabilities, static_cast<FaultOpcode>(opcode));
+    for (std::size_t opcode = 0; opcode < opcode_names().size(); ++opcode) {
+      counts.able |= selects(rules_[number], static_cast<Opcode>(opcode)) &&
+                     can_do(properties.capabilities, static_cast<Opcode>(opcode));
     }
   }
 }

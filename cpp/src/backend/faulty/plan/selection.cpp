@@ -3,82 +3,8 @@
 #include "detail/concat.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace pydoca {
-
-namespace {
-
-using faulty::num_opcodes;
-
-/// Opcodes, of which there are as many as the table of their names has.
-class OpcodeSet {
- public:
-  constexpr OpcodeSet(std::initializer_list<FaultOpcode> opcodes) noexcept {
-    for (const FaultOpcode opcode : opcodes) {
-      has_[static_cast<std::size_t>(opcode)] = true;
-    }
-  }
-
-  constexpr bool has(FaultOpcode opcode) const noexcept { return has_[static_cast<std::size_t>(opcode)]; }
-
-  friend constexpr OpcodeSet operator|(OpcodeSet one, const OpcodeSet& other) noexcept {
-    for (std::size_t number = 0; number < num_opcodes; ++number) {
-      one.has_[number] = one.has_[number] || other.has_[number];
-    }
-    return one;
-  }
-  friend constexpr OpcodeSet operator-(OpcodeSet one, const OpcodeSet& without) noexcept {
-    for (std::size_t number = 0; number < num_opcodes; ++number) {
-      one.has_[number] = one.has_[number] && !without.has_[number];
-    }
-    return one;
-  }
-  /// All from the first to the last.
-  static constexpr OpcodeSet range(FaultOpcode first, FaultOpcode last) noexcept {
-    OpcodeSet set{};
-    for (auto number = static_cast<std::size_t>(first); number <= static_cast<std::size_t>(last); ++number) {
-      set.has_[number] = true;
-    }
-    return set;
-  }
-
- private:
-  std::array<bool, num_opcodes> has_{};
-};
-
-using enum FaultOpcode;
-
-constexpr OpcodeSet data{dma_copy, sha_digest, sha_partial_digest};
-constexpr OpcodeSet queued =
-    data | OpcodeSet{cache_invalidate} | OpcodeSet::range(rdma_receive, rdma_remote_net_sync_event_notify_add);
-constexpr OpcodeSet connects{rdma_connect, comch_connect};
-constexpr OpcodeSet messages{comch_send, comch_receive};
-constexpr OpcodeSet updates{sync_event_set, sync_event_add};
-constexpr OpcodeSet everything = OpcodeSet::range(FaultOpcode{}, static_cast<FaultOpcode>(num_opcodes - 1));
-
-/// By FaultAction.
-constexpr std::array<OpcodeSet, fault_action_names.size()> meetings{
-    queued | connects | messages | updates,
-    queued | messages | updates,
-    queued | messages,
-    (queued | messages | updates) - OpcodeSet{rdma_receive},
-    data | OpcodeSet::range(rdma_receive, rdma_remote_net_sync_event_get) | messages | updates,
-    data | OpcodeSet::range(rdma_receive, rdma_write_imm) | messages,
-    OpcodeSet{},
-    queued | OpcodeSet{comch_send},
-    queued | OpcodeSet{comch_receive, sync_event_wait},
-    everything,
-    everything,
-    everything,
-    everything,
-};
-
-}  // namespace
-
-bool can_meet(FaultAction action, FaultOpcode opcode) noexcept {
-  return meetings[static_cast<std::size_t>(action)].has(opcode);
-}
 
 namespace faulty {
 
@@ -93,9 +19,9 @@ template <class... Pieces>
 
 std::string meetable(FaultAction action) {
   std::string text;
-  for (std::size_t number = 0; number < num_opcodes; ++number) {
-    if (can_meet(action, static_cast<FaultOpcode>(number))) {
-      text += concat(text.empty() ? "" : ", ", fault_opcode_names[number]);
+  for (const std::string& name : opcode_names()) {
+    if (can_meet(action, name)) {
+      text += concat(text.empty() ? "" : ", ", name);
     }
   }
   return text;
@@ -105,13 +31,13 @@ void check_opcodes(const FaultRule& rule, std::size_t number) {
   if (rule.action == FaultAction::misreport_capability && !rule.opcodes.empty()) {
     refuse(rule, number, "an enumeration has no opcode; leave it out");
   }
-  for (const FaultOpcode opcode : rule.opcodes) {
-    if (static_cast<std::size_t>(opcode) >= num_opcodes) {
-      refuse(rule, number, static_cast<unsigned>(opcode), " is not an opcode");
+  for (const std::string& opcode : rule.opcodes) {
+    if (!find_opcode(opcode).has_value()) {
+      refuse(rule, number, "\"", opcode, "\" is not an opcode; ", name_of(rule.action),
+             " can happen to: ", meetable(rule.action));
     }
     if (!can_meet(rule.action, opcode)) {
-      refuse(rule, number, name_of(rule.action), " cannot happen to ", name_of(opcode),
-             "; it can to: ", meetable(rule.action));
+      refuse(rule, number, name_of(rule.action), " cannot happen to ", opcode, "; it can to: ", meetable(rule.action));
     }
   }
 }
@@ -166,6 +92,11 @@ void check_parameters(const FaultRule& rule, std::size_t number) {
   }
 }
 
+bool is_message(Opcode opcode) noexcept {
+  return opcode == number_of(RdmaTaskKind::receive) || opcode == number_of(LinkOpcode::comch_send) ||
+         opcode == number_of(LinkOpcode::comch_receive);
+}
+
 void check_corruption(const FaultRule& rule, std::size_t number) {
   if (rule.action != FaultAction::corrupt || rule.corruption != Corruption::stale) {
     return;
@@ -173,25 +104,14 @@ void check_corruption(const FaultRule& rule, std::size_t number) {
   if (rule.offset.has_value()) {
     refuse(rule, number, "stale data has no offset: nothing is written; leave one of them out");
   }
-  for (const FaultOpcode opcode : rule.opcodes) {
-    if (opcode == FaultOpcode::rdma_receive || opcode == FaultOpcode::comch_send ||
-        opcode == FaultOpcode::comch_receive) {
-      refuse(rule, number, "a message of ", name_of(opcode), " cannot be stale; drop it, or corrupt a bit or a byte");
+  for (const std::string& opcode : rule.opcodes) {
+    if (is_message(*find_opcode(opcode))) {
+      refuse(rule, number, "a message of ", opcode, " cannot be stale; drop it, or corrupt a bit or a byte");
     }
   }
 }
 
-std::string_view library_of(FaultOpcode opcode) noexcept {
-  const std::string_view name = name_of(opcode);
-  return name.substr(0, name.find('.'));
-}
-
 }  // namespace
-
-std::size_t first_opcode_of(const backend::EngineTraits& engine) noexcept {
-  const std::string name = concat(engine.name, ".", engine.opcodes.front().name);
-  return static_cast<std::size_t>(std::ranges::find(fault_opcode_names, name) - fault_opcode_names.begin());
-}
 
 void check(const std::vector<FaultRule>& rules) {
   for (std::size_t number = 0; number < rules.size(); ++number) {
@@ -207,14 +127,12 @@ void check(const std::vector<FaultRule>& rules) {
   }
 }
 
-bool selects(const FaultRule& rule, FaultOpcode opcode) noexcept {
-  const bool stale_message = rule.action == FaultAction::corrupt && rule.corruption == Corruption::stale &&
-                             (opcode == FaultOpcode::rdma_receive || opcode == FaultOpcode::comch_send ||
-                              opcode == FaultOpcode::comch_receive);
+bool selects(const FaultRule& rule, Opcode opcode) noexcept {
   if (rule.opcodes.empty()) {
-    return can_meet(rule.action, opcode) && !stale_message;
+    const bool is_stale = rule.action == FaultAction::corrupt && rule.corruption == Corruption::stale;
+    return meetings(rule.action)[static_cast<std::size_t>(opcode)] && !(is_stale && is_message(opcode));
   }
-  return std::ranges::find(rule.opcodes, opcode) != rule.opcodes.end();
+  return std::ranges::find(rule.opcodes, name_of(opcode)) != rule.opcodes.end();
 }
 
 bool names(const FaultRule& rule, const DeviceProperties& properties) noexcept {
@@ -234,34 +152,12 @@ bool names(const FaultRule& rule, const DeviceProperties& properties) noexcept {
   return addr.size() == rule.device.size() + 5 && addr.starts_with("0000:") && addr.substr(5) == rule.device;
 }
 
-bool can_do(const Capabilities& can, FaultOpcode opcode) noexcept {
-  const std::string_view library = library_of(opcode);
-  if (library == "dma") {
-    return can.dma.has_value();
-  }
-  if (library == "sha") {
-    return can.sha.has_value();
-  }
-  if (library == "mmap_advise") {
-    return can.mmap_advise.has_value();
-  }
-  if (library == "rdma") {
-    return can.rdma.has_value();
-  }
-  if (library == "comch") {
-    return can.comch.has_value() && (can.comch->server || can.comch->client);
-  }
-  return can.sync_event.has_value();
-}
-
 }  // namespace faulty
 
 std::string describe(const FaultRule& rule, std::size_t number) {
   std::string text = detail::concat("rule ", number + 1, " (", name_of(rule.action));
-  for (const FaultOpcode opcode : rule.opcodes) {
-    if (static_cast<std::size_t>(opcode) < fault_opcode_names.size()) {
-      text += detail::concat(" ", name_of(opcode));
-    }
+  for (const std::string& opcode : rule.opcodes) {
+    text += detail::concat(" ", opcode);
   }
   text += rule.device.empty() ? "" : detail::concat(" of ", rule.device);
   if (rule.side.has_value()) {
