@@ -118,7 +118,7 @@ std::string text_of(std::size_t size) {
 
 void model(const sim::OperationTiming& timing) {
   sim::Config config;
-  config.timing.operations[sim::TimedOperation::dma] = timing;
+  config.timing.operations["dma"] = timing;
   sim::set_config(config);
 }
 

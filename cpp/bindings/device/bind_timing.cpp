@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pydoca::bindings {
 
@@ -21,14 +23,6 @@ using std::chrono::nanoseconds;
 template <class T>
 void take(const py::dict& table, const char* key, std::optional<T>& value) {
   if (table.contains(key)) value = table[key].cast<T>();
-}
-
-sim::TimedOperation to_operation(const std::string& word) {
-  for (std::size_t number = 0; number < sim::num_timed_operations; ++number) {
-    const auto operation = static_cast<sim::TimedOperation>(number);
-    if (sim::name_of(operation) == word) return operation;
-  }
-  raise(Status::invalid_value, "timing: there is no operation " + word);
 }
 
 sim::JitterDistribution to_distribution(const std::string& word) {
@@ -64,7 +58,7 @@ sim::Timing to_timing(const py::dict& table) {
     } else if (word == "pcie") {
       timing.pcie_bandwidth = value["bandwidth"].cast<double>();
     } else {
-      timing.operations[to_operation(word)] = to_operation_timing(value.cast<py::dict>());
+      timing.operations[word] = to_operation_timing(value.cast<py::dict>());
     }
   }
   return timing;
@@ -102,7 +96,10 @@ py::dict to_dict(const sim::OperationTiming& timing) {
 py::dict to_dict(const sim::Timing& timing) {
   py::dict table;
   if (!timing.preset.empty()) table["preset"] = timing.preset;
-  for (const auto& [operation, own] : timing.operations) table[py::str(sim::name_of(operation))] = to_dict(own);
+  for (const std::string_view operation : sim::timed_operations()) {
+    const auto found = timing.operations.find(operation);
+    if (found != timing.operations.end()) table[to_str(operation)] = to_dict(found->second);
+  }
   if (timing.pcie_bandwidth.has_value()) table["pcie"] = py::dict("bandwidth"_a = *timing.pcie_bandwidth);
   return table;
 }
@@ -127,6 +124,9 @@ void bind_timing(py::module_& module) {
   module.def("sim_timing", [](const std::string& device) { return to_dict(sim::timing_of(device)); }, "device"_a);
   module.def("sim_timing_preset", [](const std::string& name) { return to_dict(sim::timing_preset(name)); }, "name"_a);
   module.def("sim_timing_presets", &sim::timing_presets);
+  module.def("sim_timed_operations", [] {
+    return std::vector<std::string_view>(sim::timed_operations().begin(), sim::timed_operations().end());
+  });
 }
 
 }  // namespace pydoca::bindings

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,23 +19,11 @@
 /// bandwidth, and a stream of them reaches the bandwidth. What crosses the PCIe link of a card shares that, too.
 namespace pydoca::sim {
 
-/// What a model may be given for. The operations of RDMA share one engine, and so do the updates of sync events; each
-/// of the others has its own.
-enum class TimedOperation : std::uint8_t {
-  dma,
-  sha,
-  cache,
-  rdma_write,
-  rdma_read,
-  rdma_send,
-  rdma_atomic,
-  comch_send,      ///< until the message is on its way to the peer's program; its task ends then
-  sync_event_set,  ///< until all sides see the value; the call, or the task, ends then
-  sync_event_add,
-};
-inline constexpr std::size_t num_timed_operations = 10;
-/// "dma", "rdma_write" ...
-std::string_view name_of(TimedOperation operation) noexcept;
+/// What a model may be given for, by name: the card's engines ("dma", "sha", "cache"), "rdma_write", "rdma_read",
+/// "rdma_send", "rdma_atomic", "comch_send" (until the message is on its way to the peer's program; its task ends
+/// then), "sync_event_set" and "sync_event_add" (until all sides see the value; the call, or the task, ends then). The
+/// operations of RDMA share one engine, and so do the updates of sync events; each of the others has its own.
+std::span<const std::string_view> timed_operations() noexcept;
 
 /// What is added to the latency of an operation. z is drawn from the standard normal distribution.
 enum class JitterDistribution : std::uint8_t {
@@ -67,7 +57,7 @@ struct OperationTiming {
   /// events, which are ordered.
   std::optional<std::uint32_t> reorder_window = std::nullopt;
   /// Whether submit executes operations, as the unmodelled simulator does with small ones. Else, and by default, none
-  /// begins before its engine's next progress. Only for dma, sha and cache: others are executed when they are due.
+  /// begins before its engine's next progress. Only for engines: others are executed when they are due.
   std::optional<bool> executes_in_submit = std::nullopt;
 
   bool operator==(const OperationTiming&) const = default;
@@ -76,7 +66,7 @@ struct OperationTiming {
 struct Timing {
   /// Where to begin: "ideal", "bluefield2", "bluefield3"; what wider tables say is forgotten. Empty: they stay.
   std::string preset;
-  std::map<TimedOperation, OperationTiming> operations;
+  std::map<std::string, OperationTiming, std::less<>> operations;  ///< by timed_operations()
   std::optional<double> pcie_bandwidth;  ///< of a card's link to its host, bytes a second in each direction
 
   bool operator==(const Timing&) const = default;

@@ -57,4 +57,15 @@ template <class... Pieces>
   return text;
 }
 
+/// "a, b, c".
+template <class Names>
+std::string listed(const Names& names) {
+  std::string text;
+  for (const auto& name : names) {
+    text += text.empty() ? "" : ", ";
+    text += name;
+  }
+  return text;
+}
+
 }  // namespace pydoca::detail

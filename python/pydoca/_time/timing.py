@@ -18,10 +18,8 @@ _SPEEDS: dict[str, int | Decimal] = {
 }
 _RATES = {f"{prefix}/s": 1000**power for power, prefix in enumerate(("", "k", "M", "G"))}
 
-_OPERATIONS = (
-    *("dma", "sha", "cache", "rdma_write", "rdma_read", "rdma_send", "rdma_atomic"),
-    *("comch_send", "sync_event_set", "sync_event_add"),
-)
+_OPERATIONS = tuple(_core.sim_timed_operations())
+_KEYS = ["seed", "preset", *_OPERATIONS, "pcie", "profiles", "devices"]
 _DISTRIBUTIONS = ("none", "uniform", "normal", "lognormal", "exponential")
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
 
@@ -67,23 +65,14 @@ class Config:
         *,
         seed: int = 0,
         preset: str | None = None,
-        dma: Mapping[str, Any] | None = None,
-        sha: Mapping[str, Any] | None = None,
-        cache: Mapping[str, Any] | None = None,
-        rdma_write: Mapping[str, Any] | None = None,
-        rdma_read: Mapping[str, Any] | None = None,
-        rdma_send: Mapping[str, Any] | None = None,
-        rdma_atomic: Mapping[str, Any] | None = None,
-        comch_send: Mapping[str, Any] | None = None,
-        sync_event_set: Mapping[str, Any] | None = None,
-        sync_event_add: Mapping[str, Any] | None = None,
         pcie: Mapping[str, Any] | None = None,
         profiles: Mapping[str, Mapping[str, Any]] | None = None,
         devices: Mapping[str, Mapping[str, Any]] | None = None,
+        **operations: Mapping[str, Any] | None,
     ) -> None:
-        given = (dma, sha, cache, rdma_write, rdma_read, rdma_send, rdma_atomic)
-        messages = (comch_send, sync_event_set, sync_event_add)
-        table = dict(zip(_OPERATIONS, given + messages, strict=True)) | {"preset": preset, "pcie": pcie}
+        _core.require_known("timing: key", list(operations), _KEYS)
+        table: dict[str, Any] = {name: operations.get(name) for name in _OPERATIONS}
+        table |= {"preset": preset, "pcie": pcie}
         self._seed = _number("seed", seed, 2**64 - 1)
         self._timing = _table("", table)
         self._profiles = _tables("profiles", profiles)
@@ -93,8 +82,7 @@ class Config:
     def from_dict(cls, table: Mapping[str, Any]) -> Config:
         """The configuration of a mapping whose keys are the keywords of the constructor."""
         _require_mapping("timing", table)
-        known = ["seed", "preset", *_OPERATIONS, "pcie", "profiles", "devices"]
-        _core.require_known("timing: key", list(table), known)
+        _core.require_known("timing: key", list(table), _KEYS)
         return cls(**table)
 
     def to_dict(self) -> dict[str, Any]:

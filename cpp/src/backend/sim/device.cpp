@@ -9,6 +9,7 @@
 #include "backend/sim/time/modelled_counter.hpp"
 #include "backend/sim/time/modelled_rdma.hpp"
 #include "backend/sim/time/models.hpp"
+#include "backend/sim/time/timed_operation.hpp"
 #include "backend/sim/time/timed_queue.hpp"
 #include "backend/sim/work/data_engine.hpp"
 #include "detail/concat.hpp"
@@ -140,17 +141,18 @@ std::unique_ptr<backend::DataQueue> Device::create_queue(const backend::EngineTr
                                                          const backend::QueueOptions& options,
                                                          backend::Notifier& notifier) {
   require_present(detail::concat("create ", engine.queue));
-  const DataEngine* const own = find_data_engine(engine.name);
-  if (own == nullptr || !engine.is_present(capabilities())) {
+  const auto own = std::ranges::find(data_engines(), engine.name, &DataEngine::name);
+  if (own == data_engines().end() || !engine.is_present(capabilities())) {
     return backend::Device::create_queue(engine, options, notifier);
   }
-  auto queue =
-      own->create({.workers = engine_, .capabilities = capabilities(), .ordinal = place_.ordinal()}, options, notifier);
-  const Pace* const pace = model_ != nullptr ? model_->pace(own->timing) : nullptr;
+  const EnginePlace place{.workers = engine_, .capabilities = capabilities(), .ordinal = place_.ordinal()};
+  auto queue = (*own)->create(place, options, notifier);
+  const TimedOperation operation = timed_operation_of(**own);
+  const Pace* const pace = model_ != nullptr ? model_->pace(operation) : nullptr;
   if (pace == nullptr) {
     return queue;
   }
-  return std::make_unique<ModelledQueue>(std::move(queue), model_, own->timing, *pace, place_, options, notifier);
+  return std::make_unique<ModelledQueue>(std::move(queue), model_, operation, *pace, place_, options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

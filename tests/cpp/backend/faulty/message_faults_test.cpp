@@ -92,7 +92,7 @@ TEST_F(ComchFaults, ADelayedSendHoldsUpThoseBehindIt) {
 
 TEST_F(ComchFaults, WhatAModelHoldsMeetsFaultsAllTheSame) {
   sim::Config config;
-  config.timing.operations[sim::TimedOperation::comch_send] = {.latency = 1ms};
+  config.timing.operations["comch_send"] = {.latency = 1ms};
   sim::set_config(config);
   meet({.action = FaultAction::duplicate, .opcodes = {"comch.send"}, .nth = 2});
   for (const std::string_view text : {"one", "two", "three"}) {

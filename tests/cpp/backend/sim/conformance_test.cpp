@@ -27,8 +27,8 @@ Subject modelled(Subject subject) {
   subject.name += "Modelled";
   subject.find = [find] {
     sim::Config config{.seed = 1, .timing = sim::timing_preset("bluefield2"), .profiles = {}, .devices = {}};
-    config.timing.operations[sim::TimedOperation::dma].reorder_window = 4;
-    config.timing.operations[sim::TimedOperation::sha].reorder_window = 4;
+    config.timing.operations["dma"].reorder_window = 4;
+    config.timing.operations["sha"].reorder_window = 4;
     const DeviceInfo info = find();
     sim::set_config(config);
     return info;

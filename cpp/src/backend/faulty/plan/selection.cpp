@@ -18,13 +18,9 @@ template <class... Pieces>
 }
 
 std::string meetable(FaultAction action) {
-  std::string text;
-  for (const std::string& name : opcode_names()) {
-    if (can_meet(action, name)) {
-      text += concat(text.empty() ? "" : ", ", name);
-    }
-  }
-  return text;
+  std::vector<std::string> names(opcode_names().begin(), opcode_names().end());
+  std::erase_if(names, [&](const std::string& name) { return !can_meet(action, name); });
+  return detail::listed(names);
 }
 
 void check_opcodes(const FaultRule& rule, std::size_t number) {

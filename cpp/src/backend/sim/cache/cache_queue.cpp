@@ -28,6 +28,14 @@ Status read_through(const Region& file, std::uint64_t addr, std::uint64_t size) 
 
 }  // namespace
 
+void equip_with_cache(Capabilities& capabilities, Generation /*card*/, Side side) {
+  capabilities.refusals.mmap_advise =
+      side == Side::dpu ? no_cache_lines : "only functions of the DPU invalidate its cache";
+  if (capabilities.refusals.mmap_advise.empty()) {
+    capabilities.mmap_advise = {.max_buf_size = std::uint64_t{2} << 20, .max_num_tasks = 65536};
+  }
+}
+
 CacheQueue::CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdviseCapabilities& limits,
                        const backend::QueueOptions& options, backend::Notifier& notifier)
     : WorkQueue(engine, options, notifier, invalidate_inline_size, false), ordinal_(ordinal), limits_(limits) {}

@@ -28,9 +28,16 @@ class CacheQueue final : public WorkQueue {
   const MmapAdviseCapabilities limits_;
 };
 
+/// The DPU's, where this machine has an instruction that drops a cache line.
+void equip_with_cache(Capabilities& capabilities, Generation card, Side side);
+
 inline constexpr DataEngine cache_engine{
     .name = "mmap_advise",
-    .timing = TimedOperation::cache,
+    .timing = "cache",
+    .sequence = 2,
+    .crosses_link = false,
+    .equip = equip_with_cache,
+    .speed = [](Generation /*card*/) noexcept -> std::optional<EngineSpeed> { return std::nullopt; },
     .create = [](const EnginePlace& place, const backend::QueueOptions& options,
                  backend::Notifier& notifier) -> std::unique_ptr<backend::DataQueue> {
       return std::make_unique<CacheQueue>(place.workers, place.ordinal, *place.capabilities.mmap_advise, options,

@@ -43,7 +43,17 @@ class CopyQueue final : public WorkQueue {
 
 inline constexpr DataEngine copy_engine{
     .name = "dma",
-    .timing = TimedOperation::dma,
+    .timing = "dma",
+    .sequence = 0,
+    .crosses_link = true,
+    .equip =
+        [](Capabilities& capabilities, Generation /*card*/, Side /*side*/) {
+          capabilities.dma = {.max_buf_size = std::uint64_t{2} << 20, .max_buf_list_len = 64, .max_num_tasks = 65536};
+        },
+    .speed = [](Generation card) noexcept -> std::optional<EngineSpeed> {
+      return card == Generation::bluefield2 ? EngineSpeed{.latency = std::chrono::nanoseconds(2600), .bandwidth = 15e9}
+                                            : EngineSpeed{.latency = std::chrono::nanoseconds(1900), .bandwidth = 30e9};
+    },
     .create = [](const EnginePlace& place, const backend::QueueOptions& options,
                  backend::Notifier& notifier) -> std::unique_ptr<backend::DataQueue> {
       const DmaCapabilities& dma = *place.capabilities.dma;

@@ -1,7 +1,6 @@
 #include "pydoca/sim.hpp"
 
-#include "backend/sim/compute/cache_line.hpp"
-#include "backend/sim/compute/digest.hpp"
+#include "backend/sim/work/data_engine.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -13,14 +12,14 @@ namespace {
 
 struct Profile {
   std::string_view name;
+  Generation card;
   std::uint32_t max_comch_clients;
   bool async_wait;
-  bool sha;
   std::uint32_t dpa_threads;  // 0: no DPA
 };
 
 constexpr std::array<Profile, 2> known_profiles{
-    {{"bluefield2", 512, false, true, 0}, {"bluefield3", 2048, true, false, 256}}};
+    {{"bluefield2", Generation::bluefield2, 512, false, 0}, {"bluefield3", Generation::bluefield3, 2048, true, 256}}};
 
 const Profile& find_profile(std::string_view name) {
   const auto* const found = std::ranges::find(known_profiles, name, &Profile::name);
@@ -45,21 +44,10 @@ Refusals refusals_of(Side side, const Profile& profile) {
   if (!profile.async_wait) {
     refusals.async_wait = "asynchronous waits need a BlueField-3, a ConnectX-7 or newer";
   }
-  refusals.mmap_advise = side == Side::dpu ? no_cache_lines : "only functions of the DPU invalidate its cache";
   if (profile.dpa_threads == 0) {
     refusals.dpa = "only a BlueField-3 or newer has a DPA";
   }
-  refusals.sha = profile.sha ? no_digests() : "only a BlueField-2 has a SHA engine";
   return refusals;
-}
-
-ShaCapabilities sha_capabilities() {
-  return {.sha1 = true,
-          .sha256 = true,
-          .sha512 = true,
-          .max_src_buf_size = (std::uint64_t{1} << 31) - 1,
-          .max_list_buf_num_elem = 128,
-          .max_num_tasks = 65536};
 }
 
 /// Of all functions: they have one oscillator each, which the DPA's timer counts, too.
@@ -99,9 +87,9 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
   const Profile& profile = find_profile(name);
   const bool dpu = side == Side::dpu;
   Capabilities capabilities;
-  capabilities.dma = {.max_buf_size = std::uint64_t{2} << 20, .max_buf_list_len = 64, .max_num_tasks = 65536};
-  if (profile.sha && no_digests().empty()) {
-    capabilities.sha = sha_capabilities();
+  capabilities.refusals = refusals_of(side, profile);
+  for (const DataEngine* const engine : data_engines()) {
+    engine->equip(capabilities, profile.card, side);
   }
   capabilities.comch = {.server = dpu,
                         .client = !dpu,
@@ -110,9 +98,6 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
                         .max_recv_queue_size = 8192,
                         .max_clients = profile.max_comch_clients,
                         .max_send_tasks = 8192};
-  if (dpu && std::string_view(no_cache_lines).empty()) {
-    capabilities.mmap_advise = {.max_buf_size = std::uint64_t{2} << 20, .max_num_tasks = 65536};
-  }
   capabilities.clock = clock_capabilities(profile.dpa_threads != 0);
   if (profile.dpa_threads != 0) {
     capabilities.dpa = {.max_num_threads = profile.dpa_threads};
@@ -129,7 +114,6 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
                              .max_num_tasks = 65536};
   capabilities.mmap_export_rdma = true;
   capabilities.rdma = rdma_capabilities();
-  capabilities.refusals = refusals_of(side, profile);
   return capabilities;
 }
 

@@ -78,6 +78,19 @@ Status hash_chunk(Digest& digest, const Region& region, std::uint64_t addr, std:
 
 }  // namespace
 
+void equip_with_sha(Capabilities& capabilities, Generation card, Side /*side*/) {
+  const bool has_engine = card == Generation::bluefield2;
+  capabilities.refusals.sha = has_engine ? no_digests() : "only a BlueField-2 has a SHA engine";
+  if (capabilities.refusals.sha.empty()) {
+    capabilities.sha = {.sha1 = true,
+                        .sha256 = true,
+                        .sha512 = true,
+                        .max_src_buf_size = (std::uint64_t{1} << 31) - 1,
+                        .max_list_buf_num_elem = 128,
+                        .max_num_tasks = 65536};
+  }
+}
+
 HashQueue::HashQueue(WorkEngine& engine, const HashLimits& limits, const backend::QueueOptions& options,
                      backend::Notifier& notifier)
     : WorkQueue(engine, options, notifier, hash_inline_size, false), limits_(limits) {

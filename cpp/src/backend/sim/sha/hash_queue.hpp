@@ -38,9 +38,20 @@ class HashQueue final : public WorkQueue {
   const HashLimits limits_;
 };
 
+/// A BlueField-2's, where this machine computes digests.
+void equip_with_sha(Capabilities& capabilities, Generation card, Side side);
+
 inline constexpr DataEngine hash_engine{
     .name = "sha",
-    .timing = TimedOperation::sha,
+    .timing = "sha",
+    .sequence = 1,
+    .crosses_link = true,
+    .equip = equip_with_sha,
+    .speed = [](Generation card) noexcept -> std::optional<EngineSpeed> {
+      return card == Generation::bluefield2
+                 ? std::optional(EngineSpeed{.latency = std::chrono::nanoseconds(2600), .bandwidth = 5e9})
+                 : std::nullopt;
+    },
     .create = [](const EnginePlace& place, const backend::QueueOptions& options,
                  backend::Notifier& notifier) -> std::unique_ptr<backend::DataQueue> {
       const HashLimits limits{.ordinal = place.ordinal, .sha = *place.capabilities.sha};

@@ -3,6 +3,7 @@
 #include "pydoca/sim_timing.hpp"
 
 #include "backend/sim/time/pace.hpp"
+#include "backend/sim/time/timed_operation.hpp"
 
 #include <array>
 #include <atomic>
@@ -32,14 +33,14 @@ class FunctionModel {
   std::uint64_t next_seed(TimedOperation operation) noexcept;
 
  private:
-  static constexpr std::size_t num_engines = 6;
+  static constexpr std::size_t num_link_engines = 3;
 
   const std::uint64_t seed_;
   const std::string name_;
   const std::shared_ptr<Link> link_;
-  std::array<std::optional<Pace>, num_timed_operations> paces_;
-  std::array<Server, num_engines> engines_;
-  std::array<std::atomic<std::uint64_t>, num_timed_operations> queues_{};
+  std::array<std::optional<Pace>, max_timed_operations> paces_;
+  std::array<Server, num_link_engines + max_data_engines> engines_;
+  std::array<std::atomic<std::uint64_t>, max_timed_operations> queues_{};
 };
 
 }  // namespace pydoca::sim

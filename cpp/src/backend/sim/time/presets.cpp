@@ -1,6 +1,7 @@
 #include "pydoca/sim_timing.hpp"
 #include "pydoca/status.hpp"
 
+#include "backend/sim/work/data_engine.hpp"
 #include "detail/concat.hpp"
 
 #include <array>
@@ -18,14 +19,13 @@ using std::chrono::nanoseconds;
 /// estimate.
 struct Card {
   std::string_view name;
-  double line_rate;       ///< bytes a second; published
-  double pcie_bandwidth;  ///< bytes a second in each direction: lanes * transfers * 128 / 130 / 8; published
-  double dma_bandwidth;
-  double sha_bandwidth;  ///< 0: it has no such engine
-  nanoseconds dma_latency;
+  Generation generation;
+  double line_rate;               ///< bytes a second; published
+  double pcie_bandwidth;          ///< bytes a second in each direction: lanes * transfers * 128 / 130 / 8; published
   nanoseconds rdma_latency;       ///< of a write or a message, one way
   nanoseconds rdma_read_latency;  ///< of what waits for an answer
   double rdma_rate;
+  double comch_bandwidth;     ///< its DMA engine's
   nanoseconds comch_latency;  ///< of a message that passes through the driver's queue pairs, one way
   double comch_rate;
   nanoseconds event_set_latency;  ///< of a write over PCIe that is not answered
@@ -33,13 +33,13 @@ struct Card {
 };
 
 constexpr std::array<Card, 2> cards{{
-    {"bluefield2", 25e9, 31.5e9, 15e9, 5e9, nanoseconds(2600), nanoseconds(1000), nanoseconds(1900), 100e6,
+    {"bluefield2", Generation::bluefield2, 25e9, 31.5e9, nanoseconds(1000), nanoseconds(1900), 100e6, 15e9,
      nanoseconds(3500), 2e6, nanoseconds(900), nanoseconds(1800)},
-    {"bluefield3", 50e9, 63e9, 30e9, 0, nanoseconds(1900), nanoseconds(800), nanoseconds(1600), 200e6,
+    {"bluefield3", Generation::bluefield3, 50e9, 63e9, nanoseconds(800), nanoseconds(1600), 200e6, 30e9,
      nanoseconds(2500), 3e6, nanoseconds(700), nanoseconds(1400)},
 }};
 
-OperationTiming engine_of(nanoseconds latency, std::optional<double> bandwidth, double rate, nanoseconds spread) {
+OperationTiming operation_of(nanoseconds latency, std::optional<double> bandwidth, double rate, nanoseconds spread) {
   return {.latency = latency,
           .bandwidth = bandwidth,
           .rate = rate,
@@ -53,30 +53,25 @@ Timing timing_of_card(const Card& card) {
   constexpr double engine_rate = 10e6;
   constexpr nanoseconds spread(50);
   Timing timing;
-  timing.operations[TimedOperation::dma] = engine_of(card.dma_latency, card.dma_bandwidth, engine_rate, spread);
-  if (card.sha_bandwidth != 0) {
-    timing.operations[TimedOperation::sha] = engine_of(card.dma_latency, card.sha_bandwidth, engine_rate, spread);
+  for (const DataEngine* const engine : data_engines()) {
+    if (const auto speed = engine->speed(card.generation)) {
+      timing.operations[std::string(engine->timing)] =
+          operation_of(speed->latency, speed->bandwidth, engine_rate, spread);
+    }
   }
-  const auto rdma = [&](nanoseconds latency) { return engine_of(latency, card.line_rate, card.rdma_rate, spread); };
-  timing.operations[TimedOperation::rdma_write] = rdma(card.rdma_latency);
-  timing.operations[TimedOperation::rdma_send] = rdma(card.rdma_latency);
-  timing.operations[TimedOperation::rdma_read] = rdma(card.rdma_read_latency);
-  timing.operations[TimedOperation::rdma_atomic] = rdma(card.rdma_read_latency);
-  timing.operations[TimedOperation::comch_send] =
-      engine_of(card.comch_latency, card.dma_bandwidth, card.comch_rate, spread);
-  timing.operations[TimedOperation::sync_event_set] = engine_of(card.event_set_latency, {}, engine_rate, spread);
-  timing.operations[TimedOperation::sync_event_add] = engine_of(card.event_add_latency, {}, engine_rate, spread);
+  const auto rdma = [&](nanoseconds latency) { return operation_of(latency, card.line_rate, card.rdma_rate, spread); };
+  timing.operations["rdma_write"] = rdma(card.rdma_latency);
+  timing.operations["rdma_send"] = rdma(card.rdma_latency);
+  timing.operations["rdma_read"] = rdma(card.rdma_read_latency);
+  timing.operations["rdma_atomic"] = rdma(card.rdma_read_latency);
+  timing.operations["comch_send"] = operation_of(card.comch_latency, card.comch_bandwidth, card.comch_rate, spread);
+  timing.operations["sync_event_set"] = operation_of(card.event_set_latency, {}, engine_rate, spread);
+  timing.operations["sync_event_add"] = operation_of(card.event_add_latency, {}, engine_rate, spread);
   timing.pcie_bandwidth = card.pcie_bandwidth;
   return timing;
 }
 
 }  // namespace
-
-std::string_view name_of(TimedOperation operation) noexcept {
-  constexpr std::string_view names[] = {"dma",       "sha",         "cache",      "rdma_write",     "rdma_read",
-                                        "rdma_send", "rdma_atomic", "comch_send", "sync_event_set", "sync_event_add"};
-  return names[static_cast<std::size_t>(operation)];
-}
 
 std::string_view name_of(JitterDistribution distribution) noexcept {
   constexpr std::string_view names[] = {"none", "uniform", "normal", "lognormal", "exponential"};

@@ -3,6 +3,7 @@
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/place/topology.hpp"
+#include "backend/sim/time/timed_operation.hpp"
 #include "detail/concat.hpp"
 
 #include <cmath>
@@ -57,7 +58,7 @@ void check_order(const std::string& where, TimedOperation operation, const Opera
     refuse_timing(where + ": reorder_window", detail::concat("is ", window, ", more than the queue_depth of ",
                                                              *timing.queue_depth, ", beyond which nothing is queued"));
   }
-  if (operation < TimedOperation::rdma_write) {
+  if (engine_of(operation) != nullptr) {
     return;
   }
   if (window > 1) {
@@ -84,12 +85,16 @@ void check_timing(const std::string& where, const Timing& timing) {
     check_speed(where + "pcie: bandwidth", *timing.pcie_bandwidth);
   }
   for (const auto& [operation, own] : timing.operations) {
-    const std::string named = where + std::string(name_of(operation));
+    const std::string named = where + operation;
+    const auto found = find_timed_operation(operation);
+    if (!found.has_value()) {
+      refuse_timing(named, detail::concat("is not an operation; there are: ", detail::listed(timed_operations())));
+    }
     check_time(named + ": latency", own.latency.value_or(std::chrono::nanoseconds(0)));
     check_speed(named + ": bandwidth", own.bandwidth.value_or(1));
     check_speed(named + ": rate", own.rate.value_or(1));
     check_jitter(named, own);
-    check_order(named, operation, own);
+    check_order(named, *found, own);
   }
 }
 

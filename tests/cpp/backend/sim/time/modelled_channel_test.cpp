@@ -41,7 +41,7 @@ class ModelledComch : public Comch {
                std::uint64_t seed = 0) {
     sim::Config config;
     config.seed = seed;
-    config.timing.operations[sim::TimedOperation::comch_send] = send;
+    config.timing.operations["comch_send"] = send;
     config.timing.pcie_bandwidth = pcie_bandwidth;
     sim::set_config(config);
     engine = ProgressEngine::create();

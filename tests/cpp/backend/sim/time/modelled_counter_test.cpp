@@ -25,8 +25,8 @@ class ModelledCounterTest : public SyncEventRigTest {
  protected:
   std::shared_ptr<Device> open_modelled(const sim::OperationTiming& set, const sim::OperationTiming& add) {
     sim::Config config;
-    config.timing.operations[sim::TimedOperation::sync_event_set] = set;
-    config.timing.operations[sim::TimedOperation::sync_event_add] = add;
+    config.timing.operations["sync_event_set"] = set;
+    config.timing.operations["sync_event_add"] = add;
     sim::set_config(config);
     return open_function("p0");
   }

@@ -27,7 +27,7 @@ class ModelledDmaTest : public HeldBufsTest {
   void start(const sim::OperationTiming& dma, std::uint64_t seed = 0, bool ordered = false) {
     sim::Config config;
     config.seed = seed;
-    config.timing.operations[sim::TimedOperation::dma] = dma;
+    config.timing.operations["dma"] = dma;
     sim::set_config(config);
     device = Device::open(find_device("p0", Side::dpu));
     src.emplace(device, memory_size);
@@ -240,7 +240,7 @@ TEST_F(ModelledDmaTest, AnOpenDeviceKeepsItsModelAndIsAnotherOneWhenItIsOpenedAg
 TEST_F(ModelledDmaTest, AnotherFunctionIsAsFastAsBefore) {
   start({});
   sim::Config config;
-  config.devices["p1"].operations[sim::TimedOperation::dma].latency = 1h;
+  config.devices["p1"].operations["dma"].latency = 1h;
   sim::set_config(config);
   submit(0);
   rig->progress_until(1);

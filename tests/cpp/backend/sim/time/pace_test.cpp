@@ -1,9 +1,12 @@
 #include "backend/sim/time/pace.hpp"
 
 #include "backend/sim/time/function_model.hpp"
+#include "backend/sim/time/timed_operation.hpp"
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
 #include <vector>
 
 namespace pydoca::sim {
@@ -136,11 +139,14 @@ TEST(PaceTest, JitterTakesNoOperationBackBeforeItsService) {
   }
 }
 
+const TimedOperation dma_number = find_timed_operation("dma").value();
+const TimedOperation sha_number = find_timed_operation("sha").value();
+const TimedOperation cache_number = find_timed_operation("cache").value();
+
 TEST(FunctionModelTest, EachQueueHasASequenceOfItsOwnThatTheSeedRepeats) {
   const auto seeds = [](std::uint64_t seed, const char* name) {
     FunctionModel model({}, seed, name, nullptr);
-    return std::vector{model.next_seed(TimedOperation::dma), model.next_seed(TimedOperation::dma),
-                       model.next_seed(TimedOperation::sha)};
+    return std::vector{model.next_seed(dma_number), model.next_seed(dma_number), model.next_seed(sha_number)};
   };
   const auto first = seeds(1, "p0");
   EXPECT_EQ(first, seeds(1, "p0"));
@@ -150,11 +156,19 @@ TEST(FunctionModelTest, EachQueueHasASequenceOfItsOwnThatTheSeedRepeats) {
   EXPECT_NE(first[1], first[2]);
 }
 
+TEST(FunctionModelTest, NoTwoOperationsHaveOneSequence) {
+  std::set<std::uint64_t> sequences;
+  for (const std::string_view name : timed_operations()) {
+    sequences.insert(sequence_of(find_timed_operation(name).value()));
+  }
+  EXPECT_EQ(sequences.size(), timed_operations().size());
+}
+
 TEST(FunctionModelTest, TheOperationsOfRdmaShareOneEngine) {
   FunctionModel model({}, 0, "p0", nullptr);
   EXPECT_EQ(&model.engine(TimedOperation::rdma_write), &model.engine(TimedOperation::rdma_atomic));
-  EXPECT_NE(&model.engine(TimedOperation::dma), &model.engine(TimedOperation::sha));
-  EXPECT_NE(&model.engine(TimedOperation::cache), &model.engine(TimedOperation::rdma_read));
+  EXPECT_NE(&model.engine(dma_number), &model.engine(sha_number));
+  EXPECT_NE(&model.engine(cache_number), &model.engine(TimedOperation::rdma_read));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 TEST(TimingAllocationTest, ModelledCopiesAllocateNothing) {
   sim::Config config;
-  config.timing.operations[sim::TimedOperation::dma] = {
+  config.timing.operations["dma"] = {
       .latency = std::chrono::microseconds(1),
       .bandwidth = 1e9,
       .jitter = sim::Jitter{sim::JitterDistribution::lognormal, std::chrono::nanoseconds(100)},
