@@ -1,4 +1,4 @@
-# OpenSSL's headers, for backend/sim/compute. Never its library: it is loaded at run time, where it is there.
+# OpenSSL's headers, for backend/sim/sha. Never its library: it is loaded at run time, where it is there.
 find_path(PYDOCA_OPENSSL_INCLUDE_DIR openssl/evp.h DOC "Directory that holds openssl/evp.h")
 if(PYDOCA_OPENSSL_INCLUDE_DIR)
   set(pydoca_has_openssl TRUE)

@@ -125,7 +125,8 @@ from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
 from pydoca._publication import add_types as _add_types
 from pydoca._publication import publish as _publish
 from pydoca._stats import EngineStats, TaskStats
-from pydoca._trace import Trace, TraceEvent, TraceProcess, trace
+from pydoca._timeline.events import TraceEvent, TraceProcess
+from pydoca._trace import Trace, trace
 
 if TYPE_CHECKING:
     from pydoca import faults, workq

@@ -6,10 +6,11 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import NamedTuple, SupportsIndex
+from typing import SupportsIndex
 
 from pydoca._core import ContextState, Recording
 from pydoca._errors import BadStateError, InvalidValueError, Status
+from pydoca._timeline.events import TraceEvent, TraceProcess
 
 _KINDS = (
     "",
@@ -25,50 +26,6 @@ _KINDS = (
     "await",
 )
 _DEVICE, _CONTEXT = 2, 3  # kinds of names
-
-
-class TraceProcess(NamedTuple):
-    """A process of a trace."""
-
-    pid: int
-    """As the process itself sees it."""
-    name: str
-    """That of its program."""
-    lost: int
-    """Events that were overwritten by later ones, or found no room."""
-
-
-class TraceEvent(NamedTuple):
-    """One event of a trace. Times are in nanoseconds, and begin with the trace."""
-
-    kind: str
-    """submit, complete: a task. state: a context. work: a piece of work of a simulated device. sent, received: a
-    message of comch or RDMA. event_set, event_add, event_wait: a sync event, by the CPU. await: a coroutine that
-    waited."""
-    time: int
-    """When it began."""
-    duration: int
-    """How long it took; 0 for an instant."""
-    process: int
-    """Its index in Trace.processes."""
-    thread: str
-    """The thread that recorded it: its name and its number."""
-    name: str
-    """The kind of the task, the coroutine with its line, or the state that the context is in now."""
-    context: str
-    """The context, such as dma or comch.server; empty for events without one."""
-    device: str
-    """The device, with its side; empty for an await."""
-    lane: int
-    """The same for the same context, device, sync event or coroutine of one process."""
-    id: int
-    """The same for the same task, connection or sync event."""
-    value: int
-    """The value of a sync event, or the number of a message on its connection; RDMA's counts what was recorded."""
-    nbytes: int
-    """What the task, the work or the message moves."""
-    status: Status
-    """How the task ended, or why the context failed."""
 
 
 def _require_count(events_per_thread: object) -> int:
@@ -156,9 +113,11 @@ class Trace:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the events as a Chrome trace (JSON), which https://ui.perfetto.dev and chrome://tracing show."""
+        from pydoca._timeline import chrome
+
         self._result("save")
         name = import_module("pydoca._display.file_name").to_path("save a trace", path, "trace.json")
-        import_module("pydoca._timeline.chrome").save(self, name)
+        chrome.save(self, name)
 
     def _own_forms(self) -> dict[str, str]:
         """For `pydoca.display`: the picture by MIME type, and text. Raises InvalidValueError before there is one."""
@@ -177,7 +136,9 @@ class Trace:
     def _picture(self) -> str | None:
         if not self._stopped:
             return None
-        return str(import_module("pydoca._timeline.picture").to_svg(self))
+        from pydoca._timeline import picture
+
+        return picture.to_svg(self)
 
     def __repr__(self) -> str:
         if not self._stopped:

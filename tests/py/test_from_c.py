@@ -16,7 +16,7 @@ from pydoca.cli.explain import _document, _names, _table
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = _table.load()
 ENTRIES = TABLE.entries
-HEADERS = sorted((ROOT / "cpp/include/pydoca").glob("*.hpp"))
+HEADERS = sorted((ROOT / "cpp/include/pydoca").rglob("*.hpp"))
 HOW_TO_ADD = 'CONTRIBUTING.md, "Change a public name", says how to add a row to from_c.toml'
 
 

@@ -27,6 +27,9 @@ ORDER = [
     ["memory"],
     ["log"],
     ["segment"],
+    ["capability/field"],
+    [f"capability/{library}" for library in ("dma", "sha", "comch", "sync_event", "rdma", "mmap_advise", "clock", "dpa")],
+    ["capability/libraries"],
     ["device_properties"],
     ["faults"],
     [
@@ -59,7 +62,7 @@ ORDER = [
 ]
 ROW = {header: row for row, headers in enumerate(ORDER) for header in headers}
 INTERFACE = [f"pydoca/{header}.hpp" for header in ROW if ROW[header] <= ROW["backend/device"]]
-VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs", "openssl": "sim/compute"}
+VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs", "openssl": "sim/sha"}
 TOP_MODULES = {"cli", "qualify"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
@@ -181,7 +184,7 @@ def test_vendor_headers_stand_in_their_backend_only():
             if owner and "/" in name and not is_ours and not path.is_relative_to(BACKENDS / owner):
                 faults.append(f"{place}: {name}")
     fail_if_any(
-        "<infiniband/...> and <rdma/...> stand in backend/verbs only, <openssl/...> in backend/sim/compute", faults
+        "<infiniband/...> and <rdma/...> stand in backend/verbs only, <openssl/...> in backend/sim/sha", faults
     )
 
 

@@ -35,11 +35,11 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "sha": Engine((("sha",),), ("/sha/", "sha.", "sha_"), 34),
+    "sha": Engine((("sha",),), ("/sha/", "sha.", "sha_", "backend/hash."), 18),
     "cache invalidation": Engine(
-        (("mmap", "advise"), ("cache", "invalidate"), ("invalidate", "cache")), ("mmap_advise", "cache_"), 17
+        (("mmap", "advise"), ("cache", "invalidate"), ("invalidate", "cache")), ("mmap_advise", "cache_"), 9
     ),
-    "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_"), 35),
+    "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 20),
 }
 
 _CPP_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)

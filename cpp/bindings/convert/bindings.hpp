@@ -1,8 +1,9 @@
-/// One function per public header of the engine. module.cpp calls them in this order: a type is bound before its users.
+/// One function per public header of the engine.
 #pragma once
 
 #include "convert/pybind.hpp"
 
+#include <array>
 #include <string>
 
 namespace pydoca::bindings {
@@ -43,6 +44,44 @@ void bind_virtual_time(py::module_& module);
 void bind_timing(py::module_& module);
 void bind_faults(py::module_& module);
 void bind_trace(py::module_& module);
+/// In the order of their calls: a type is bound before its users.
+inline constexpr std::array all{&bind_status,
+                                &bind_python,
+                                &bind_log,
+                                &bind_types,
+                                &bind_capabilities,
+                                &bind_device,
+                                &bind_clock,
+                                &bind_representor,
+                                &bind_memory,
+                                &bind_mmap,
+                                &bind_buf,
+                                &bind_buf_inventory,
+                                &bind_buf_pool,
+                                &bind_sync_event_remote_net,
+                                &bind_dpa,
+                                &bind_awaitable,
+                                &bind_task,
+                                &bind_context,
+                                &bind_progress_engine,
+                                &bind_gather,
+                                &bind_dma,
+                                &bind_sha,
+                                &bind_mmap_advise,
+                                &bind_sync_event,
+                                &bind_sync_event_context,
+                                &bind_comch,
+                                &bind_rdma,
+                                &bind_import,
+                                &bind_rdma_bridge,
+                                &bind_graph,
+                                &bind_job_ledger,
+                                &bind_sim,
+                                &bind_virtual_time,
+                                &bind_timing,
+                                &bind_faults,
+                                &bind_trace};
+
 /// A class that programs do not call: the error of a call names what makes such an object.
 void made_by(py::module_& module, const char* name, const std::string& call);
 /// Gives all classes of awaitables their warning. Call it once they are bound.

@@ -205,28 +205,28 @@ class Capabilities:
     def __reduce__(self) -> Any: ...
     @property
     def dma(self) -> DmaCapabilities | None:
-        """The limits of its DMA engine, a DmaCapabilities, or None."""
+        """The limits of its DMA engine (DmaCapabilities), or None."""
     @property
     def sha(self) -> ShaCapabilities | None:
-        """The limits of its SHA engine, a ShaCapabilities, or None."""
+        """The limits of its SHA engine (ShaCapabilities), or None."""
     @property
     def comch(self) -> ComchCapabilities | None:
-        """The limits of its comch, a ComchCapabilities, or None."""
+        """The limits of its comch (ComchCapabilities), or None."""
     @property
     def sync_event(self) -> SyncEventCapabilities | None:
-        """The limits of its sync events, a SyncEventCapabilities, or None."""
+        """The limits of its sync events (SyncEventCapabilities), or None."""
     @property
     def rdma(self) -> RdmaCapabilities | None:
-        """The limits of its RDMA, an RdmaCapabilities, or None."""
+        """The limits of its RDMA (RdmaCapabilities), or None."""
     @property
     def mmap_advise(self) -> MmapAdviseCapabilities | None:
-        """The limits of the invalidation of its cache, an MmapAdviseCapabilities, or None."""
+        """The limits of the invalidation of its cache (MmapAdviseCapabilities), or None."""
     @property
     def clock(self) -> ClockCapabilities | None:
-        """Its clocks, a ClockCapabilities, or None."""
+        """Its clocks (ClockCapabilities), or None."""
     @property
     def dpa(self) -> DpaCapabilities | None:
-        """The limits of its DPA, a DpaCapabilities, or None."""
+        """The limits of its DPA (DpaCapabilities), or None."""
     @property
     def mmap_export_pci(self) -> bool:
         """Whether its memory maps can be exported to the other side of its PCIe link."""

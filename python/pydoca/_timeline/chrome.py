@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from pydoca._timeline.events import Recorded, TraceEvent
 from pydoca._timeline.lanes import Lane, flows_of, lanes_of
-from pydoca._trace import Trace, TraceEvent
 
 _Json = dict[str, Any]
 
 
-def save(trace: Trace, path: str | os.PathLike[str]) -> None:
+def save(trace: Recorded, path: str | os.PathLike[str]) -> None:
     """Writes the file anew."""
     other = {"processes": len(trace.processes), "lost_events": trace.lost}
     document = {"displayTimeUnit": "ns", "otherData": other, "traceEvents": list(_trace_events(trace))}
@@ -22,13 +22,13 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
         file.write("\n")
 
 
-def _pids(trace: Trace) -> list[int]:
+def _pids(trace: Recorded) -> list[int]:
     """Those of the processes; processes of several PID namespaces may have one number, and are counted then."""
     pids = [process.pid for process in trace.processes]
     return pids if len(set(pids)) == len(pids) else list(range(1, len(pids) + 1))
 
 
-def _trace_events(trace: Trace) -> Iterator[_Json]:
+def _trace_events(trace: Recorded) -> Iterator[_Json]:
     pids = _pids(trace)
     for index, process in enumerate(trace.processes):
         yield _metadata("process_name", pids[index], 0, name=f"{process.name} {process.pid}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pydoca._errors import Status
-from pydoca._trace import Trace, TraceEvent
+from pydoca._timeline.events import Recorded, TraceEvent
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Flow:
     received: TraceEvent
 
 
-def lanes_of(trace: Trace) -> list[Lane]:
+def lanes_of(trace: Recorded) -> list[Lane]:
     """Those of one process together; in it contexts, devices, sync events, coroutines."""
     makers = _Lanes()
     flying: dict[tuple[int, int, int], tuple[TraceEvent, Lane]] = {}

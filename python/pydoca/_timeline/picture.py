@@ -6,8 +6,8 @@ import bisect
 from collections.abc import Iterator
 from html import escape
 
+from pydoca._timeline.events import Recorded, TraceEvent
 from pydoca._timeline.lanes import Flow, Lane, Span, flows_of, lanes_of
-from pydoca._trace import Trace, TraceEvent
 
 _WIDTH, _LABELS, _RIGHT = 960, 250, 12
 _ROW, _HEAD, _TOP, _FOOT = 18, 22, 34, 22
@@ -32,13 +32,13 @@ _STYLE = (
 )
 
 
-def to_svg(trace: Trace) -> str:
+def to_svg(trace: Recorded) -> str:
     """At most so many lanes, each with so many shapes; what is drawn together or left out, the picture says."""
     return _Picture(trace).svg()
 
 
 class _Picture:
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Recorded) -> None:
         self._trace = trace
         lanes = lanes_of(trace)
         self._lanes, self._more = lanes[:_MOST_LANES], len(lanes[_MOST_LANES:])
@@ -172,7 +172,7 @@ class _Picture:
         return "; ".join(parts)
 
 
-def _range(trace: Trace) -> tuple[int, int]:
+def _range(trace: Recorded) -> tuple[int, int]:
     """From the first event to the last."""
     begin = min((event.time for event in trace.events), default=0)
     end = max((event.time + event.duration for event in trace.events), default=trace.duration)

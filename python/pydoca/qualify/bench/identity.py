@@ -104,11 +104,18 @@ def _named(infos: Iterable[pydoca.DeviceInfo]) -> list[str]:
 
 
 def unrepresented() -> list[str]:
-    """Functions of the host of which no device of the DPU has a representor, where a process sees both sides."""
+    """Functions of the host of which no device of the DPU has a representor, where a process sees both sides.
+
+    Raises DeviceFault when two devices have a representor of one function.
+    """
     with duty("list the representors of all devices"):
-        shown = set()
+        shown: dict[str, str] = {}
         for info in pydoca.devices(side="dpu"):
             if info.supports("representors"):
                 with pydoca.open_device(info.name, side="dpu") as device:
-                    shown |= {each.vuid for each in device.representors()}
+                    for each in device.representors():
+                        if (other := shown.setdefault(each.vuid, info.name)) != info.name:
+                            raise DeviceFault(
+                                f"{other} and {info.name} have a representor of one function, {each.name}"
+                            )
         return [info.name for info in pydoca.devices(side="host") if info.vuid and info.vuid not in shown]

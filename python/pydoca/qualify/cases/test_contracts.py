@@ -19,6 +19,7 @@ from pydoca.qualify.bench.contracts import (
     exports,
     graphs,
     maps,
+    patience,
     peer_events,
     transfers,
 )
@@ -89,6 +90,7 @@ def test_maps(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
 def test_engines(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     rounds = at(pydoca_run, smoke=100, quick=2000, full=20_000)
     pydoca_measure.record("contract.deliveries", engines.deliveries(pydoca_device, rounds), unit="1", min=rounds)
+    patience.crowds(pydoca_device)
     engines.silence(pydoca_device)
     if pydoca_device.info.supports("sync_event"):
         engines.time_outs(pydoca_device)
@@ -117,14 +119,17 @@ def test_graphs(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measur
 def test_events(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
     for _ in range(at(pydoca_run, smoke=1, quick=5, full=50)):
         events.numbers(pydoca_device)
+        events.places(pydoca_device)
         events.states(pydoca_device)
         events.tasks(pydoca_device)
         if pydoca_device.info.supports("async_sync_event_wait"):
             events.wait_tasks(pydoca_device)
+            patience.stragglers(pydoca_device)
         if pydoca_device.info.supports("clock"):
             events.clocks(pydoca_device)
         if pydoca_device.info.supports("dpa"):
             events.kernels(pydoca_device)
+    patience.late_ends(pydoca_device)
 
 
 @pytest.mark.pydoca_case(
@@ -198,6 +203,7 @@ def test_channels(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) ->
     pydoca_measure.record("contract.comch.held_back", channels.held_back(sides), unit="1", min=0)
     pydoca_measure.record("contract.comch.lives", channels.accepting(sides), unit="1", min=2)
     channels.beginnings(sides)
+    patience.late_peers(sides)
 
 
 @pytest.mark.pydoca_case(

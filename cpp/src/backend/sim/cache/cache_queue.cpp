@@ -1,6 +1,6 @@
 #include "backend/sim/cache/cache_queue.hpp"
 
-#include "backend/sim/compute/cache_line.hpp"
+#include "backend/sim/cache/cache_line.hpp"
 #include "backend/sim/copy/segment_copy.hpp"
 
 #include <algorithm>

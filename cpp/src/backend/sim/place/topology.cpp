@@ -7,8 +7,12 @@
 #include "detail/concat.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <tuple>
 
 namespace pydoca::sim {
 
@@ -88,16 +92,25 @@ void check_parent(const Plan& plan, const Function& function) {
   }
 }
 
-void check_limits(const Function& function) {
+/// A limit of 0 would say that it has the library, and cannot use it.
+template <class T>
+void check_no_limit_is_0(const Function& function, const char* library, const std::optional<T>& can) {
+  const auto check = [&]<class Value>(const Field<T, Value>& field) {
+    if constexpr (std::integral<Value> && !std::same_as<Value, bool>) {
+      if (std::string_view(field.name).starts_with("max_") && (*can).*field.member == 0) {
+        refuse(function,
+               detail::concat("has a limit of 0 for ", library, "; leave ", library, " out where there is none"));
+      }
+    }
+  };
+  if (can.has_value()) {
+    std::apply([&](const auto&... field) { (check(field), ...); }, T::fields());
+  }
+}
+
+void check_comch(const Function& function) {
   constexpr std::uint32_t longest_message = std::uint32_t{16} << 20;
   const Capabilities& can = function.properties.capabilities;
-  if (can.dma && (can.dma->max_buf_size == 0 || can.dma->max_buf_list_len == 0 || can.dma->max_num_tasks == 0)) {
-    refuse(function, "has a limit of 0 for dma; leave dma out where there is none");
-  }
-  if (can.rdma && (can.rdma->max_send_queue_size == 0 || can.rdma->max_send_buf_list_len == 0 ||
-                   can.rdma->max_recv_buf_list_len == 0 || can.rdma->max_num_connections == 0)) {
-    refuse(function, "has a limit of 0 for rdma; leave rdma out where there is none");
-  }
   if (!can.comch) {
     return;
   }
@@ -109,6 +122,13 @@ void check_limits(const Function& function) {
     refuse(function, detail::concat("has a max_msg_size of ", can.comch->max_msg_size, " bytes, which is not in 1..",
                                     longest_message));
   }
+}
+
+void check_limits(const Function& function) {
+  check_comch(function);
+  const Capabilities& can = function.properties.capabilities;
+  std::apply([&](const auto&... library) { (check_no_limit_is_0(function, library.name, can.*library.member), ...); },
+             LibraryCapabilities::fields());
 }
 
 /// Calls refuse_pair with the later of two functions that share a key, and the earlier one.

@@ -3,7 +3,7 @@
 #include "pydoca/backend/hash.hpp"
 #include "pydoca/device_properties.hpp"
 
-#include "backend/sim/compute/digest.hpp"
+#include "backend/sim/sha/digest.hpp"
 #include "backend/sim/work/data_engine.hpp"
 #include "backend/sim/work/work_queue.hpp"
 

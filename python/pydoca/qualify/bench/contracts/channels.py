@@ -298,8 +298,8 @@ def accepting(sides: Sides, clients: int = 3) -> int:
     Returns the number of lives of the server.
     """
     with Stand() as stand:
-        pe, name = stand.engine(), fresh_name()
-        server = _server(pe, sides, name)
+        pe, name, notes = stand.engine(), fresh_name(), _Notes()
+        server = _server(pe, sides, name, on_connect=notes.of("connect"))
         stand.callback(server.close)
         for life in range(2):
             with refused("accept() of a server that does not run", pydoca.BadStateError):
@@ -313,7 +313,9 @@ def accepting(sides: Sides, clients: int = 3) -> int:
                 made = [_client(pe, sides, name) for _ in range(clients)]
                 ends = [client.__enter__() for client in made]
                 until_true(pe, lambda: len(server.connections) == clients, "the connections of several clients")
-                _require_order(server, ends)
+            notes.require([("connect", each, True, None) for each in server.connections], "several clients")
+            notes.calls.clear()
+            _require_order(server, ends)
             accepting = server.accept()
             server.stop()
             with refused("accept() of a server that has stopped meanwhile", pydoca.ShutdownError, pydoca.BadStateError):

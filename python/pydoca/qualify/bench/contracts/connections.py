@@ -155,13 +155,26 @@ def addressed(device: pydoca.Device) -> None:
             listener.close()
         with refused("a request of a listener that is closed meanwhile", pydoca.ShutdownError):
             waits.wait(waiting.PATIENCE)
-        _require(ends[0], "a connection after the end of its listener", State.ESTABLISHED)
+        for end, request in ((ends[0], requests[0]), (ends[2], requests[2])):
+            _talk(two, end, request)
+            for one in (end, request):
+                _require(one, "a connection after the end of its listener", State.ESTABLISHED)
         with duty("listen again to a port"):
             again = two.b.listen(listener.port)
         require_told("listeners", {"of": [listener.closed, again.closed]}, {"of": [True, False]})
         with duty("the stop of a context that listens"):
             two.b.stop()
         require_told("a listener whose context stops", {"closed": again.closed}, {"closed": True})
+
+
+def _talk(two: _Two, here: pydoca.RdmaConnection, there: pydoca.RdmaConnection) -> None:
+    """An empty message each way."""
+    for sender, receiver in ((here, two.b), (there, two.a)):
+        with duty("a message after the end of a listener"):
+            message = receiver.receive(None)
+            sender.send(None).wait(waiting.PATIENCE)
+            message.wait(waiting.PATIENCE)
+            message.free()
 
 
 def _listener(two: _Two) -> pydoca.RdmaListener:

@@ -12,9 +12,11 @@ from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.contracts.engines import require_refused, require_time_out
 from pydoca.qualify.bench.events import with_tasks
 from pydoca.qualify.bench.objects.told import require_told
+from pydoca.qualify.bench.rdma.pair import ACCESS
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused, require_value
 
 _TOO_LARGE = 2**64
+_WORD = 8
 _WAITS = {"wait_eq": 8, "wait_gt": 7, "wait_neq": 7}  # for what does not come while the value is 7
 
 
@@ -39,6 +41,30 @@ def numbers(device: pydoca.Device) -> None:
         event.wait_eq(0, 0, timeout=waiting.PATIENCE)
         with refused("a wait for another value than 0 of no bits", pydoca.TimeOutError):
             event.wait_neq(0, 0, timeout=0)
+
+
+def places(device: pydoca.Device) -> None:
+    """An event in a buf has the eight bytes of its data, and none before or behind them."""
+    memory, edge = pydoca.alloc(3 * _WORD), bytes([0xA5] * _WORD)
+    words = memoryview(memory)
+    with Stand() as stand, duty("a sync event in a buf"):
+        mmap = stand.enter_context(device.mmap(memory, access=ACCESS))
+        buf = stand.keep(stand.bufs(1).get_by_data(mmap, mmap.addr + _WORD, _WORD))
+        words[:] = edge + bytes(_WORD) + edge
+        event = pydoca.SyncEvent(device, buf=buf)
+        stand.callback(event.close)
+        event.start()
+        changes: dict[str, tuple[Any, int]] = {
+            "update_set()": (lambda: event.update_set(_TOO_LARGE - 1), _TOO_LARGE - 1),
+            "update_add()": (lambda: event.update_add(2), 1),
+            "wait_eq()": (lambda: event.wait_eq(1, timeout=0), 1),
+            "get()": (event.get, 1),
+        }
+        for name, (change, value) in changes.items():
+            change()
+            expected: dict[str, object] = {"words": (edge + value.to_bytes(_WORD, "little") + edge).hex()}
+            require_told(f"the memory around an event after {name}", {"words": words.tobytes().hex()}, expected)
+        event.stop()
 
 
 def states(device: pydoca.Device) -> None:
@@ -159,11 +185,12 @@ def _stop(pe: pydoca.ProgressEngine, context: pydoca.SyncEventContext, *waits: A
 
 def clocks(device: pydoca.Device) -> None:
     """Each clock by its number and its name, two together, what is refused, and the end."""
-    with duty("read clocks"), pydoca.Clock(device) as clock:
+    with duty("read clocks"), pydoca.Clock(device) as clock, pydoca.Clock(device) as other:
         found = [each for each in ClockType if pydoca.Clock.is_supported(device.info, each)]
         for each in ClockType:
             if each in found:
-                times = [clock.timestamp(each), clock.timestamp(str(each.name).lower()), clock.timestamp(each)]  # type: ignore[arg-type]
+                name: Any = str(each.name).lower()
+                times = [one.timestamp(which) for which in (each, name) for one in (clock, other, clock)]
                 if times != sorted(times):
                     raise DeviceFault(f"{each.name} tells {times} one after the other")
             else:

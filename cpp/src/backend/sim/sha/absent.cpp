@@ -1,7 +1,7 @@
 // Stands for digest.cpp where OpenSSL's headers are not installed.
 #include "pydoca/status.hpp"
 
-#include "backend/sim/compute/digest.hpp"
+#include "backend/sim/sha/digest.hpp"
 
 namespace pydoca::sim {
 

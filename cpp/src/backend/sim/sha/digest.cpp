@@ -1,4 +1,4 @@
-#include "backend/sim/compute/digest.hpp"
+#include "backend/sim/sha/digest.hpp"
 
 #include "pydoca/status.hpp"
 
