@@ -190,7 +190,7 @@ def is_in_headers(name: str) -> bool:
     scope = SCOPES.get(owners[-1], "")
     if re.search(rf"\b{last}\b", scope.partition("{")[2]):
         return True
-    bases = re.findall(r"public (?:\w+::)*(\w+)", scope.partition("{")[0])
+    bases = re.findall(r"(?:public|(?<!:):(?!:)) (?!public)(?:\w+::)*(\w+)", scope.partition("{")[0])
     return any(is_in_headers(f"{base}::{last}") for base in bases)
 
 
