@@ -28,7 +28,7 @@ ORDER = [
     ["log"],
     ["segment"],
     ["capability/field"],
-    [f"capability/{library}" for library in ("dma", "sha", "comch", "sync_event", "rdma", "mmap_advise", "clock", "dpa")],
+    [f"capability/{noun}" for noun in ("dma", "sha", "comch", "sync_event", "rdma", "mmap_advise", "clock", "dpa")],
     ["capability/libraries"],
     ["device_properties"],
     ["faults"],
@@ -183,9 +183,7 @@ def test_vendor_headers_stand_in_their_backend_only():
             is_ours = (BINDINGS / name).is_file()  # cpp/bindings has a folder rdma, too
             if owner and "/" in name and not is_ours and not path.is_relative_to(BACKENDS / owner):
                 faults.append(f"{place}: {name}")
-    fail_if_any(
-        "<infiniband/...> and <rdma/...> stand in backend/verbs only, <openssl/...> in backend/sim/sha", faults
-    )
+    fail_if_any("<infiniband/...> and <rdma/...> stand in backend/verbs only, <openssl/...> in backend/sim/sha", faults)
 
 
 def test_detail_stands_below_everything_else_of_the_engine():

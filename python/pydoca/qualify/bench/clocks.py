@@ -75,6 +75,16 @@ def _close_reading(clock: pydoca.Clock, which: ClockType) -> tuple[int, int]:
     return before, now
 
 
+def deviation(device: pydoca.Device, which: ClockType, seconds: float) -> float:
+    """By how many millionths the clock is faster, or slower, than this machine's, by its readings over so long."""
+    with pydoca.Clock(device) as clock:
+        frequency = _frequency(clock, which, seconds)
+        begin, first = _close_reading(clock, which)
+        time.sleep(seconds)
+        end, last = _close_reading(clock, which)
+        return abs((last - first) * 1e9 / frequency / (end - begin) - 1) * 1e6
+
+
 def offset(device: pydoca.Device) -> float:
     """Seconds by which the device's time of day is ahead of this machine's; behind it where negative."""
     with pydoca.Clock(device) as clock:

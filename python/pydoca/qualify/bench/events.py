@@ -224,46 +224,6 @@ def _answer(ask: pydoca.SyncEvent, answer: pydoca.SyncEvent, count: int) -> None
         answer.update_set(value)
 
 
-def lateness(device: pydoca.Device, count: int = 50) -> float:
-    """How many milliseconds later than a thread of this machine, which waits for another one, a wait ends: the median.
-
-    The value comes when the waiting thread is asleep. Not below 0.
-    """
-    with duty("waits that sleep"), pydoca.SyncEvent(device) as event:
-        waits = [_sleeping_wait(event, number) for number in range(1, count + 1)]
-    control = [_sleeping_thread() for _ in range(count)]
-    return max(0.0, float(np.median(waits) - np.median(control)))
-
-
-def _sleeping_wait(event: pydoca.SyncEvent, value: int) -> float:
-    wait = (event.wait_eq_yield, event.wait_eq, event.wait_gt_yield, event.wait_gt)[value % 4]
-    operand = value if value % 4 < 2 else value - 1
-    return _end_of(lambda: wait(operand, timeout=waiting.PATIENCE), lambda: event.update_set(value))
-
-
-def _sleeping_thread() -> float:
-    flag = threading.Event()
-    return _end_of(lambda: flag.wait(waiting.PATIENCE), flag.set)
-
-
-def _end_of(wait: Callable[[], object], end: Callable[[], object]) -> float:
-    """Milliseconds from end(), in another thread, to the return of wait()."""
-    begin = 0.0
-
-    def end_later() -> None:
-        nonlocal begin
-        time.sleep(0.002)
-        begin = time.perf_counter()
-        end()
-
-    thread = threading.Thread(target=end_later)
-    thread.start()
-    wait()
-    taken = time.perf_counter() - begin
-    thread.join()
-    return taken * 1e3
-
-
 def time_out(device: pydoca.Device, seconds: float) -> float:
     """How much longer than asked a wait takes that nothing ends, in seconds."""
     with pydoca.SyncEvent(device) as event:

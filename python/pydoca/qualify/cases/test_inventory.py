@@ -142,7 +142,11 @@ def test_clocks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measur
     seconds = at(pydoca_run, smoke=30, quick=50, full=3000) / 1e3
     for which in clocks.clocks(pydoca_device):
         count = clocks.readings(pydoca_device, which, seconds) + clocks.crossings(pydoca_device, which, 1000)
-        pydoca_measure.record(f"clock.{clocks.name_of(which)}.readings", count, unit="1", min=1)
+        name = f"clock.{clocks.name_of(which)}"
+        pydoca_measure.record(f"{name}.readings", count, unit="1", min=1)
+        if which != pydoca.ClockType.NIC_DPA_TIMER:  # no capability tells its frequency
+            wrong = clocks.deviation(pydoca_device, which, at(pydoca_run, smoke=100, quick=300, full=10_000) / 1e3)
+            pydoca_measure.record(f"{name}.deviation", wrong, unit="ppm", better="lower", max=150)
     if pydoca.ClockType.NIC_REAL_TIME in clocks.clocks(pydoca_device):
         most = 5 if pydoca_device.info.backend == "sim" else None  # that of a card may be in TAI, or not set at all
         pydoca_measure.record("clock.offset", abs(clocks.offset(pydoca_device)), unit="s", better="lower", max=most)

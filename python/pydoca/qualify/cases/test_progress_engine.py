@@ -82,8 +82,8 @@ def test_setups(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
 
 @pytest.mark.pydoca_case("PE-8", title="the first operation after a rest of the device is not late", levels=QUICK)
 def test_rests(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
-    for name, taken in wakes.after_rests(pydoca_device, 3, 1.0).items():
-        pydoca_measure.record(f"pe.rested.{name}", taken, unit="ms", better="lower", max=10)
+    for name, taken in wakes.after_rests(pydoca_device, 3).items():
+        pydoca_measure.record(f"pe.rested.{name}", taken, unit="ms", better="lower", max=3)
 
 
 @pytest.mark.pydoca_case(

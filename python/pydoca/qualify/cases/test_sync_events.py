@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import events, remote
+from pydoca.qualify.bench import events, late_waits, remote, tail
 from pydoca.qualify.bench.rules import waits
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
@@ -34,8 +34,10 @@ def test_operations(
     events.waits(pydoca_device, at(pydoca_run, smoke=2000, quick=10_000, full=50_000))
     events.refusals(pydoca_device)
     events.wide_tasks(pydoca_device)
-    late = events.lateness(pydoca_device, at(pydoca_run, smoke=11, quick=51, full=501))
+    late = late_waits.lateness(pydoca_device, at(pydoca_run, smoke=11, quick=51, full=501))
     pydoca_measure.record("sync_event.late", late, unit="ms", better="lower", max=8)
+    share = late_waits.late_share(pydoca_device, at(pydoca_run, smoke=20, quick=60, full=500), 8)
+    pydoca_measure.record("sync_event.late.share", share, unit="1", better="lower", max=tail.limit_of(pydoca_device))
 
 
 @pytest.mark.pydoca_case("SYN-TASK", title="wait tasks end when their value comes", levels=ALL)

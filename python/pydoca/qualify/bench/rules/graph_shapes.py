@@ -28,9 +28,8 @@ class _Shape:
             dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=_NODES))
             graph = pydoca.Graph(pe, num_instances=1)
             self.is_copy = [number == 0 or rng.random() < 0.4 for number in range(_NODES)]
-            self.before = [
-                sorted(rng.sample(range(number), min(number, rng.randint(0, 3)))) for number in range(_NODES)
-            ]
+            counts = [min(number, rng.choice((0, 1, 2, 3, 6))) for number in range(_NODES)]
+            self.before = [rng.sample(range(number), count) for number, count in enumerate(counts)]
             self.nodes: list[pydoca.GraphNode] = []
             for number in range(_NODES):
                 after = [self.nodes[each] for each in self.before[number]]

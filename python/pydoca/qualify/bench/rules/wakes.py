@@ -9,6 +9,8 @@ from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.tasks.operations import operations
 from pydoca.qualify.bench.waiting import Stand
 
+_SHORT, _LONG = 0.08, 0.8  # seconds
+
 
 def asleep(device: pydoca.Device, count: int) -> int:
     """So many operations of each library, by engines that sleep meanwhile; returns how many libraries there were."""
@@ -20,13 +22,22 @@ def asleep(device: pydoca.Device, count: int) -> int:
     return len(found)
 
 
-def after_rests(device: pydoca.Device, rests: int, seconds: float) -> dict[str, float]:
-    """Milliseconds of the first operation of each library after a rest: the least of so many rests."""
+def after_rests(device: pydoca.Device, rests: int) -> dict[str, float]:
+    """Milliseconds of the first operation after a rest, of each library: the least of so many rests.
+
+    Each library has rests of its own, which are short, and there are long ones for all of them; the worse counts.
+    """
     with Stand() as stand:
         found = operations(stand, device)
-        times = {name: [run_one()] for name, run_one in found.items()}
+        for run_one in found.values():
+            run_one()
+        short: dict[str, list[int]] = {name: [] for name in found}
+        long: dict[str, list[int]] = {name: [] for name in found}
         for _ in range(rests):
-            time.sleep(seconds)
             for name, run_one in found.items():
-                times[name].append(run_one())
-    return {name: min(samples[1:]) / 1e6 for name, samples in times.items()}
+                time.sleep(_SHORT)
+                short[name].append(run_one())
+            time.sleep(_LONG)
+            for name, run_one in found.items():
+                long[name].append(run_one())
+    return {name: max(min(short[name]), min(long[name])) / 1e6 for name in found}
