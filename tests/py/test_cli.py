@@ -298,6 +298,28 @@ def test_a_run_whose_output_cannot_be_written_is_not_a_device_that_failed(comman
     assert (run.returncode, run.stderr) == (3, "pydoca: standard output: No space left on device\n")
 
 
+def test_a_plan_whose_output_cannot_be_written_is_not_a_device_that_failed(commands):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            commands.line("qualify", "plan", "p0"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            env=commands.env,
+        )
+    assert (run.returncode, run.stderr) == (3, "pydoca: standard output: No space left on device\n")
+
+
+def test_a_plan_without_a_device_is_not_a_document_of_a_plan(commands):
+    run = commands.run("qualify", "plan", "--json")
+    assert (run.returncode, set(json.loads(run.stdout))) == (4, {"exit_code", "reason"})
+
+
+def test_a_group_of_qualify_without_its_part_is_a_wrong_command_line_of_qualify(commands):
+    assert commands.run("qualify", "limits").returncode == 4
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_names_that_the_encoding_lacks_are_escaped(commands, tmp_path, encoding):
     env = {**commands.env, "PYTHONIOENCODING": encoding, "LC_ALL": "C"}

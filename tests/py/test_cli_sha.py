@@ -42,6 +42,15 @@ def test_a_strange_name_is_escaped_as_coreutils_do(commands, tmp_path):
     assert sha(commands, path).stdout == coreutils.stdout
 
 
+def test_a_name_that_is_not_utf8_is_written_as_coreutils_do(commands, tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff"
+    with open(path, "wb") as file:
+        file.write(b"abc")
+    coreutils = subprocess.run([b"sha256sum", path], capture_output=True, check=True)
+    line = commands.line("sha", "--profile", "bluefield2", os.fsdecode(path))
+    assert subprocess.run(line, capture_output=True, check=True, env=commands.env).stdout == coreutils.stdout
+
+
 def test_standard_input_is_read_from_a_pipe(commands):
     data = random.Random(2).randbytes(PIECE + 70_000)
     process = commands.start("sha", "--profile", "bluefield2", stdin=subprocess.PIPE, text=False)

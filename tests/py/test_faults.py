@@ -245,9 +245,9 @@ REFUSED = {
     "probability must be a number in 0..1, not 2": lambda: FaultRule("fail", probability=2),
     "when must be a function": lambda: FaultRule("fail", when=3),
     "device must be a name": lambda: FaultRule("fail", device=3),
-    "corrupt cannot happen to rdma.connect": lambda: FaultPlan(FaultRule("corrupt", "rdma.connect")),
-    "give one of them": lambda: FaultPlan(FaultRule("fail", nth=1, every=2)),
-    "is empty; until must be later": lambda: FaultPlan(FaultRule("fail", after=2, until="1 s")),
+    "corrupt cannot happen to rdma.connect": lambda: FaultRule("corrupt", "rdma.connect"),
+    "give one of them": lambda: FaultRule("fail", nth=1, every=2),
+    "is empty; until must be later": lambda: FaultRule("fail", after=2, until="1 s"),
     "use the action full": lambda: FaultPlan(FaultRule("fail", status="again")),
     "key 'max_buff_size' does not exist; did you mean 'max_buf_size'": lambda: FaultPlan(
         FaultRule("misreport_capability", capabilities={"dma": {"max_buff_size": 1}})
@@ -527,3 +527,14 @@ def test_the_plugin_imports_pydoca_where_it_is_used(pytester: Any):
 def test_what_is_neither_plan_nor_rule_is_a_type_error(rule):
     with pytest.raises(TypeError, match="inject: takes a FaultPlan, or rules"), faults.inject(rule):
         pass
+
+
+@pytest.mark.parametrize("rules", [5, None, [FaultRule("fail")]])
+def test_a_plan_takes_rules_one_by_one(rules):
+    with pytest.raises(TypeError, match=r"one by one, as FaultPlan\(\*rules\), not"):
+        FaultPlan(rules)
+
+
+def test_a_key_that_is_not_a_word_is_named():
+    with pytest.raises(TypeError, match="fault rule: key must be a str, not int"):
+        FaultPlan({1: 2})

@@ -116,7 +116,15 @@ def test_the_guides_machine_with_each_card(profile):
         (function(func_type="qf"), "function type 'qf'"),
         (function(profile="bluefield9"), "bluefield9.* bluefield2, bluefield3"),
         (function(profile=["bluefield3"]), "profile must be text"),
-        (function(capabilities={"dma": {"max_num_tasks": 0}}), "limit of 0 for dma"),
+        (
+            function(capabilities={"dma": {"max_num_tasks": 0}}),
+            "max_num_tasks = 0; give the limit, or write dma = false",
+        ),
+        (
+            function(capabilities={"sha": {"max_src_buf_size": 4096}}),
+            "sha with max_list_buf_num_elem = 0; give the limit",
+        ),
+        (function(name="a\0b"), "control character"),
         (function(capabilities={"comch": {"max_clients": 0}}), "comch limit of 0"),
         (function(capabilities={"comch": {"max_name_len": 1}}), "max_name_len"),
         (function(capabilities={"comch": {"max_msg_size": 2**31}}), "max_msg_size of 2147483648 bytes"),

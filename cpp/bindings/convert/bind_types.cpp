@@ -34,9 +34,11 @@ void bind_functions(py::module_& module) {
       side_names);
 }
 
-void require_known(const std::string& what, const std::vector<std::string>& words,
-                   const std::vector<std::string>& known) {
-  for (const std::string& word : words) {
+/// words: what users wrote, which may be anything.
+void require_known(const std::string& what, const py::iterable& words, const std::vector<std::string>& known) {
+  for (const py::handle given : words) {
+    if (!py::isinstance<py::str>(given)) refuse_type(what, "a str", given);
+    const std::string word = to_utf8(given);
     if (std::ranges::find(known, word) == known.end()) refuse_word(what, word, {known.begin(), known.end()});
   }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import errno
 import io
@@ -66,11 +67,21 @@ def _replace_closed_streams() -> None:
 
 
 def _accept_all_characters() -> None:
-    """A name of a file may have characters that the terminal's encoding does not have."""
+    """A name of a file may have characters that the terminal's encoding does not have, and bytes that are none."""
+    codecs.register_error("pydoca", _as_named)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError):  # its descriptor is another one by now, and does not seek
-                stream.reconfigure(errors="backslashreplace")
+                stream.reconfigure(errors="pydoca")
+
+
+def _as_named(error: UnicodeError) -> tuple[str | bytes, int]:
+    """A byte of a file's name that is no character becomes that byte again; other characters are written as escapes."""
+    assert isinstance(error, UnicodeEncodeError)
+    word = error.object[error.start : error.end]
+    if all("\udc80" <= character <= "\udcff" for character in word):
+        return word.encode(errors="surrogateescape"), error.end
+    return codecs.backslashreplace_errors(error)
 
 
 def _is_of_output(error: BaseException) -> bool:

@@ -54,7 +54,7 @@ def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
         arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(arguments, unknown[0])}")
     if "run" not in arguments:
         arguments.parser.print_help(sys.stderr)
-        arguments.parser.exit(2)
+        arguments.parser.exit(arguments.parser.usage_code)
     return arguments
 
 

@@ -34,7 +34,8 @@ def port(text: str) -> int:
 
 def place(text: str) -> tuple[str, int]:
     address, colon, number = text.rpartition(":")
-    if not colon or not address:
+    is_bracketed = address.startswith("[") and address.endswith("]")
+    if not colon or not address or (not is_bracketed and ("[" in address or "]" in address)):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not an address with a port: write ADDRESS:PORT, as 192.0.2.1:5000 or [fe80::1]:5000"
         )

@@ -148,6 +148,7 @@ class FaultRule:
                 raise InvalidValueError(f"{where}: {key} is a key of another action; {takes}")
         self._keys = {"action": action, **({"opcode": opcode} if opcode else {}), **keys}
         self._plain = _keys.to_plain(where, action, opcode, keys)
+        _core.FaultPlanInForce([self._plain], 0)  # the engine refuses values that contradict one another
 
     @property
     def action(self) -> str:
@@ -186,6 +187,9 @@ class FaultPlan:
     """
 
     def __init__(self, *rules: FaultRule | Mapping[str, Any], seed: int = 0) -> None:
+        for rule in rules:
+            if not isinstance(rule, FaultRule | Mapping):
+                raise TypeError(f"FaultPlan() takes rules and tables one by one, as FaultPlan(*rules), not {rule!r}")
         self._rules = tuple(rule if isinstance(rule, FaultRule) else FaultRule.from_keys(rule) for rule in rules)
         self._seed = _keys.to_count("fault plan", "seed", seed, least=0)
         self._plan = _core.FaultPlanInForce([rule._plain for rule in self._rules], self._seed)

@@ -228,6 +228,7 @@ def test_ping_pong_in_one_command(commands, rdma_names):
         (["copy", "--transport", "rdma", "--listen", "1", "--connect", "a:1", "x"], "two halves"),
         (["copy", "--transport", "rdma", "--listen", "0", "x"], "not a port"),
         (["copy", "--transport", "rdma", "--connect", "nowhere", "x"], "ADDRESS:PORT"),
+        (["copy", "--transport", "rdma", "--connect", "[::1:5000", "x"], "ADDRESS:PORT"),
         (["copy", "--transport", "rdma", "--listen", "5000", "x", "y"], "DST, and no SRC"),
         (["copy", "--transport", "rdma", "--listen", "5000", "--side", "dpu", "x"], "--side"),
         (["copy", "--listen", "5000", "x"], "--transport rdma"),

@@ -18,7 +18,7 @@ struct DataOperation;
 
 /// A kind of operation of an engine, as data. Its number is its place in the engine's table.
 struct OpcodeTraits {
-  std::string_view name;   ///< the task's, as in doca_<library>_task_<name>: "memcpy"
+  std::string_view name;   ///< the task's, as in doca_dma_task_memcpy: "memcpy"
   bool moves_data = true;  ///< src's data, or what is computed of it, goes to dst: it may be cut short or corrupted
 };
 

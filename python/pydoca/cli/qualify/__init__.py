@@ -12,3 +12,5 @@ def add(subparsers: Subparsers) -> None:
     parts = add_group(subparsers, "qualify", "Test a device, and judge it by limits.", default="run")
     for part in PARTS:
         part.add(parts)
+    for parser in parts.choices.values():
+        parser.set_defaults(unwritten=3)  # 1 is that of a device that has failed, or become worse

@@ -35,5 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     session = front_end.session
     if arguments.json:
         plan = session.plan if session else None
-        print_json(plan.to_dict() if plan else {"exit_code": code, "reason": reason_of(code, front_end)})
+        print_json(
+            plan.to_dict() if plan and plan.devices else {"exit_code": code, "reason": reason_of(code, front_end)}
+        )
     return code

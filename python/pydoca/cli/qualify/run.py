@@ -29,7 +29,6 @@ def add(subparsers: Subparsers) -> None:
     add_options(parser)
     fleet.add_options(parser)
     add_json(parser)
-    parser.set_defaults(unwritten=3)  # not the device's: 1 is that of a device that has failed
 
 
 def check(arguments: argparse.Namespace) -> None:

@@ -79,6 +79,16 @@ struct Machine {
   throw Error(Status::invalid_value, detail::concat("topology: function \"", function.properties.name, "\" ", why));
 }
 
+/// A name stands in messages and in file names.
+void check_name(const Function& function) {
+  const auto is_control = [](char character) {
+    return static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
+  };
+  if (std::ranges::any_of(function.properties.name, is_control)) {
+    throw Error(Status::invalid_value, "topology: the name of a function has a control character");
+  }
+}
+
 void check_parent(const Plan& plan, const Function& function) {
   if (function.parent.empty()) {
     return;
@@ -98,8 +108,8 @@ void check_no_limit_is_0(const Function& function, const char* library, const st
   const auto check = [&]<class Value>(const Field<T, Value>& field) {
     if constexpr (std::integral<Value> && !std::same_as<Value, bool>) {
       if (std::string_view(field.name).starts_with("max_") && (*can).*field.member == 0) {
-        refuse(function,
-               detail::concat("has a limit of 0 for ", library, "; leave ", library, " out where there is none"));
+        refuse(function, detail::concat("has ", library, " with ", field.name, " = 0; give the limit, or write ",
+                                        library, " = false where there is none"));
       }
     }
   };
@@ -149,6 +159,7 @@ void check(const Plan& plan) {
     refuse(one, detail::concat("has the representor of \"", other, "\", ", one.representor));
   });
   for (const Function& function : plan.topology.functions) {
+    check_name(function);
     check_parent(plan, function);
     check_limits(function);
   }
