@@ -6,12 +6,12 @@ namespace pydoca {
 /// fields() of the structure lists.
 template <class T, class Value>
 struct Field {
+  constexpr Field(const char* field, Value T::* place, const char* sentence) noexcept
+      : name(field), member(place), says(sentence) {}
+
   const char* name;
   Value T::* member;
   const char* says;  ///< a sentence
 };
-
-template <class T, class Value>
-Field(const char*, Value T::*, const char*) -> Field<T, Value>;
 
 }  // namespace pydoca

@@ -31,15 +31,16 @@ struct LibraryRefusals {
 /// where more than the library's absence decides that.
 template <class T, class Value>
 struct LibraryField {
+  constexpr LibraryField(const char* library, Value T::* place, const char* sentence,
+                         std::string LibraryRefusals::* own_words = nullptr, const char* in_general = nullptr) noexcept
+      : name(library), member(place), says(sentence), refusal(own_words), lack(in_general) {}
+
   const char* name;
   Value T::* member;
   const char* says;  ///< a sentence without its end
-  std::string LibraryRefusals::* refusal = nullptr;
-  const char* lack = nullptr;
+  std::string LibraryRefusals::* refusal;
+  const char* lack;
 };
-
-template <class T, class Value, class... More>
-LibraryField(const char*, Value T::*, const char*, More...) -> LibraryField<T, Value>;
 
 /// What a device has of each library. A library that it lacks is an empty optional; queries on it throw not_supported.
 struct LibraryCapabilities {

@@ -1,5 +1,7 @@
 #include "backend/sim/time/timed_operation.hpp"
 
+#include "pydoca/sim_timing.hpp"
+
 #include "detail/never_destroyed.hpp"
 
 #include <algorithm>

@@ -139,14 +139,13 @@ TEST(PaceTest, JitterTakesNoOperationBackBeforeItsService) {
   }
 }
 
-const TimedOperation dma_number = find_timed_operation("dma").value();
-const TimedOperation sha_number = find_timed_operation("sha").value();
-const TimedOperation cache_number = find_timed_operation("cache").value();
+TimedOperation number_of(const char* name) { return find_timed_operation(name).value(); }
 
 TEST(FunctionModelTest, EachQueueHasASequenceOfItsOwnThatTheSeedRepeats) {
   const auto seeds = [](std::uint64_t seed, const char* name) {
     FunctionModel model({}, seed, name, nullptr);
-    return std::vector{model.next_seed(dma_number), model.next_seed(dma_number), model.next_seed(sha_number)};
+    return std::vector{model.next_seed(number_of("dma")), model.next_seed(number_of("dma")),
+                       model.next_seed(number_of("sha"))};
   };
   const auto first = seeds(1, "p0");
   EXPECT_EQ(first, seeds(1, "p0"));
@@ -167,8 +166,8 @@ TEST(FunctionModelTest, NoTwoOperationsHaveOneSequence) {
 TEST(FunctionModelTest, TheOperationsOfRdmaShareOneEngine) {
   FunctionModel model({}, 0, "p0", nullptr);
   EXPECT_EQ(&model.engine(TimedOperation::rdma_write), &model.engine(TimedOperation::rdma_atomic));
-  EXPECT_NE(&model.engine(dma_number), &model.engine(sha_number));
-  EXPECT_NE(&model.engine(cache_number), &model.engine(TimedOperation::rdma_read));
+  EXPECT_NE(&model.engine(number_of("dma")), &model.engine(number_of("sha")));
+  EXPECT_NE(&model.engine(number_of("cache")), &model.engine(TimedOperation::rdma_read));
 }
 
 }  // namespace
