@@ -26,8 +26,7 @@ constexpr double allowed_ns = 9'000;   // above the floor, which takes less than
 /// What copies take, with jitter, on a card of the preset.
 void use_model() {
   sim::Config config;
-  config.timing.operations["dma"] =
-      sim::timing_preset("bluefield3").operations.at("dma");
+  config.timing.operations["dma"] = sim::timing_preset("bluefield3").operations.at("dma");
   sim::set_config(config);
 }
 
