@@ -44,7 +44,7 @@ void bind_virtual_time(py::module_& module);
 void bind_timing(py::module_& module);
 void bind_faults(py::module_& module);
 void bind_trace(py::module_& module);
-/// In the order of their calls: a type is bound before its users.
+/// module.cpp calls them in this order, which binds a type before its users.
 inline constexpr std::array all{&bind_status,
                                 &bind_python,
                                 &bind_log,

@@ -70,7 +70,7 @@ std::shared_ptr<backend::DataOperation> copy_request(const backend::DataOperatio
   return to;
 }
 
-/// Of an engine that takes any length but 0.
+/// The cut of an engine that takes any length but 0.
 inline std::uint64_t cut_to_a_byte(const backend::DataOperation& /*operation*/, std::uint64_t length) noexcept {
   return length != 0 ? length : 1;
 }

@@ -76,7 +76,7 @@ def _accept_all_characters() -> None:
 
 
 def _as_named(error: UnicodeError) -> tuple[str | bytes, int]:
-    """A byte of a file's name that is no character becomes that byte again; other characters are written as escapes."""
+    """Writes the bytes of a file's name that are not characters, and escapes for characters that the encoding lacks."""
     assert isinstance(error, UnicodeEncodeError)
     word = error.object[error.start : error.end]
     if all("\udc80" <= character <= "\udcff" for character in word):

@@ -1102,8 +1102,8 @@ def starts_early() -> bool:
 DEFECTS = [
     Defect(
         "dma-gather-seam",
-        "In a copy of a list, an element whose length is no multiple of 8 has its last byte again at the begin of the "
-        "next one.",
+        "A copy of a list repeats the last byte of an element, whose length is not a multiple of 8, at the begin of "
+        "the next one.",
         gather_seam,
         pass_by(lists_wrongly, sources=[100, 64, 33], rooms=[1024]),
     ),

@@ -22,9 +22,8 @@ struct OpcodeTraits {
   bool moves_data = true;  ///< src's data, or what is computed of it, goes to dst: it may be cut short or corrupted
 };
 
-/// An engine of a device that takes data operations, as data. The table stands beside the engine's library; fault
-/// plans, timing models, traces and whatever else lies between a library and a device read it, and none of them lists
-/// engines.
+/// An engine of a device that takes data operations, as data. The table stands beside the engine's library. Backends
+/// find their queue by its name, and fault plans read its operations; none of them lists engines.
 struct EngineTraits {
   std::string_view name;   ///< the library's, and in the names of operations: "dma", of "dma.memcpy"
   std::string_view queue;  ///< in messages: "a DMA queue"
@@ -43,7 +42,7 @@ struct EngineTraits {
 /// The operations of all engines together, at most.
 inline constexpr std::size_t max_engine_opcodes = 64;
 
-/// Those of all libraries.
+/// The tables of all libraries.
 std::span<const EngineTraits* const> engines() noexcept;
 
 }  // namespace pydoca::backend

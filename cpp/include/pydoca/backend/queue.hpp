@@ -84,8 +84,8 @@ class DataQueue : public Queue {
   /// again: the queue is full. The operation comes back through poll(), never before post() returns. It is of the type
   /// that the engine defines.
   virtual Status post(DataOperation& operation, bool flush) noexcept = 0;
-  /// For operations of queues of this engine on this device; it may outlive this queue. Null where the engine keeps
-  /// nothing between operations. Throws no_memory.
+  /// A state that operations of this engine's queues on this device may have; it may outlive this queue. Null where
+  /// the engine keeps nothing between operations. Throws no_memory.
   virtual std::unique_ptr<OperationState> create_state() { return nullptr; }
 };
 

@@ -16,7 +16,7 @@ struct ShaCapabilities {
   std::uint32_t max_list_buf_num_elem = 0;  ///< elements of a source; 1: no lists
   std::uint32_t max_num_tasks = 0;          ///< of one context
 
-  /// Also of what is not an algorithm.
+  /// Whether it computes the algorithm; false for a number that is not one.
   bool has(ShaAlgorithm algorithm) const noexcept {
     switch (algorithm) {
       case ShaAlgorithm::sha1:

@@ -130,7 +130,7 @@ constexpr std::array others{
 
 constexpr auto libraries = LibraryCapabilities::fields();
 
-/// Of a library whose absence alone decides.
+/// The support of a library whose absence alone decides.
 template <std::size_t number>
 Support has_library(const DeviceInfo& info) {
   constexpr auto library = std::get<number>(libraries);

@@ -155,6 +155,8 @@ TEST_F(PlanTest, ContradictoryRulesAreRefused) {
   EXPECT_THAT(refused({.action = FaultAction::delay}), testing::HasSubstr("must be positive"));
   EXPECT_THAT(refused({.action = FaultAction::corrupt, .opcodes = {"sync_event.wait"}}),
               testing::HasSubstr("corrupt cannot happen to sync_event.wait; it can to: dma.memcpy"));
+  EXPECT_THAT(refused({.opcodes = {"dma.copy"}}),
+              testing::HasSubstr("\"dma.copy\" is not an opcode; fail can happen to"));
   EXPECT_THAT(refused({.nth = 2, .times = 3}), testing::HasSubstr("leave one of them out"));
   EXPECT_THAT(refused({.after = std::chrono::seconds(2), .until = std::chrono::seconds(1)}),
               testing::HasSubstr("is empty"));

@@ -38,7 +38,7 @@ using OpcodeSet = std::bitset<max_opcodes>;
 
 Opcode number_of(LinkOpcode opcode) noexcept;
 Opcode number_of(RdmaTaskKind task) noexcept;
-/// Of the first operation of an engine; the others follow it.
+/// The number of an engine's first operation; the others follow it.
 Opcode first_of(const backend::EngineTraits& engine) noexcept;
 
 /// "dma.memcpy": the library and the task.

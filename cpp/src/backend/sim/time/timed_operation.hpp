@@ -24,13 +24,13 @@ enum class TimedOperation : std::uint8_t {
 inline constexpr std::size_t num_timed_links = static_cast<std::size_t>(TimedOperation::first_engine);
 inline constexpr std::size_t max_timed_operations = num_timed_links + max_data_engines;
 
-/// Of an engine of data_engines().
+/// The operation of an engine of data_engines().
 TimedOperation timed_operation_of(const DataEngine& engine) noexcept;
 /// Null for those that are not an engine's.
 const DataEngine* engine_of(TimedOperation operation) noexcept;
 /// Nothing when no operation has the name.
 std::optional<TimedOperation> find_timed_operation(std::string_view name) noexcept;
-/// Of its random numbers: no two operations have one, and none gets another when engines are added.
+/// The number of its random sequence. Two operations never share one, and none gets another when engines are added.
 std::uint64_t sequence_of(TimedOperation operation) noexcept;
 
 }  // namespace pydoca::sim
