@@ -15,7 +15,6 @@ import tqdm  # noqa: F401
 import pydoca
 import pydoca.qualify.results
 import pydoca.qualify.session.hooks
-import pydoca.qualify.session.workers
 
 BODY = """
 import pytest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 from collections.abc import Generator
 from importlib.util import find_spec
@@ -12,14 +13,15 @@ import pytest
 
 from pydoca.qualify.figures import plural
 from pydoca.qualify.installing import command_for_extra
-from pydoca.qualify.session import workers
 from pydoca.qualify.session.marks import device_parameter
 from pydoca.qualify.session.passes import run_passes
 from pydoca.qualify.session.record import from_wire, to_wire
 from pydoca.qualify.session.selection import KEY
 from pydoca.qualify.session.session import PHASES, Session
+from pydoca.qualify.session.shared import given
 from pydoca.qualify.session.summary import exit_code_of, write_summary
 from pydoca.qualify.session.workers.crash import tell_crash
+from pydoca.qualify.session.workers.repeater import Repeater
 from pydoca.qualify.session.workers.scheduling import scheduler_of
 from pytest_pydoca.markers import is_case
 
@@ -32,7 +34,7 @@ def session_of(config: pytest.Config) -> Session:
         session = config.stash[_SESSION] = Session(config)
         config.pluginmanager.register(Hooks(session), "pydoca-session")
         if session.is_worker:
-            config.pluginmanager.register(workers.Repeater(session), "pydoca-repeater")
+            config.pluginmanager.register(Repeater(session), "pydoca-repeater")
         if session.settings.fail_early:
             config.option.maxfail = 1
     return config.stash[_SESSION]
@@ -180,9 +182,11 @@ class Hooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        self._session.make_runs()
-        self._session.shared.open()
-        workers.send(node, self._session)
+        own = self._session
+        own.make_runs()
+        own.shared.open()
+        settings = dataclasses.replace(own.settings, seed=own.seed, level=own.level)
+        given.send(node, settings, own.targets, own.shared.path)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:

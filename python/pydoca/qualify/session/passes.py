@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pydoca.qualify.session.levels import least_of_a_pass
 from pydoca.qualify.session.selection import share_time
-
-if TYPE_CHECKING:
-    from pydoca.qualify.session.session import Session
+from pydoca.qualify.session.session import Session
 
 
 def run_passes(session: Session, pytest_session: pytest.Session) -> None:

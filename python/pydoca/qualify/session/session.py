@@ -14,7 +14,6 @@ import pytest
 
 import pydoca
 from pydoca.qualify.figures import duration
-from pydoca.qualify.session import workers
 from pydoca.qualify.session.case_run import CaseRun
 from pydoca.qualify.session.choice import ChoiceError, devices, only
 from pydoca.qualify.session.interrupt import Interrupt
@@ -26,8 +25,9 @@ from pydoca.qualify.session.record import Phases
 from pydoca.qualify.session.runs import Run
 from pydoca.qualify.session.selection import KEY, cases_of, is_of_level, not_selected, select, share_time
 from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, Settings, new_seed, settings_of
+from pydoca.qualify.session.shared import given
+from pydoca.qualify.session.shared.cases import SharedCase, SharedPlan, shared_case, write_plan
 from pydoca.qualify.session.target import Target, new_target, targets_of, with_options_of
-from pydoca.qualify.session.workers.shared import SharedPlan, write_plan
 from pydoca.qualify.spelling import as_command
 from pytest_pydoca.markers import FIXTURES, is_case
 
@@ -41,9 +41,9 @@ class Session:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings: Settings = settings_of(config)
-        self.from_controller: dict[str, Any] | None = workers.received(config)
+        self.from_controller: dict[str, Any] | None = given.received(config)
         if self.from_controller is not None:
-            self.settings = workers.settings_from(self.settings, self.from_controller)
+            self.settings = given.settings_from(self.settings, self.from_controller)
         self.seed: int = self.settings.seed if self.settings.seed is not None else new_seed()
         self.level: str = self.settings.level or LEVEL_UNLESS_TOLD
         self.items: list[pytest.Item] = []  # cases
@@ -86,7 +86,7 @@ class Session:
                 self.settings = with_options_of(before, self.settings)
                 self.seed, self.level = before.seed, before.level
             if self.from_controller:
-                workers.apply(self._targets, self.from_controller)
+                given.apply(self._targets, self.from_controller)
         return self._targets
 
     def info_of(self, item: pytest.Item) -> pydoca.DeviceInfo | None:
@@ -116,7 +116,7 @@ class Session:
             items.clear()
             if not self.is_worker:
                 raise
-            workers.refuse(self.config, str(error))
+            given.refuse(self.config, str(error))
 
     def _select(self, items: list[pytest.Item]) -> None:
         cases = cases_of(items)
@@ -147,7 +147,10 @@ class Session:
             finished=sum(self.is_finished(item, 0) for item in self.items),
         )
         if self.from_controller:
-            write_plan(self.from_controller["plan"], self)
+            write_plan(self.from_controller["plan"], {item.nodeid: self._shared_case(item) for item in self.items})
+
+    def _shared_case(self, item: pytest.Item) -> SharedCase:
+        return shared_case(item, self.target_of(item), self.level, self.seed, self.settings)
 
     def is_to_run(self, item: pytest.Item) -> bool:
         """In this pass."""

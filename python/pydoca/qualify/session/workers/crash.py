@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydoca.qualify.records import CaseRecord
 from pydoca.qualify.session.record import to_wire
+from pydoca.qualify.session.session import Session
 from pydoca.qualify.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from pydoca.qualify.session.session import Session
 
 
 def tell_crash(session: Session, report: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pydoca.qualify.session.workers.shared import SharedPlan
+from pydoca.qualify.session.shared.cases import SharedPlan
 
 
 def scheduler_of(config: pytest.Config, log: Any, shared: SharedPlan) -> Any:

@@ -8,15 +8,13 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pydoca.qualify.session.record import again
 from pydoca.qualify.session.selection import KEY
-
-if TYPE_CHECKING:
-    from pydoca.qualify.session.session import Session
+from pydoca.qualify.session.settings import Settings
+from pydoca.qualify.session.target import Target
 
 
 @dataclass(frozen=True)
@@ -59,14 +57,13 @@ class SharedPlan:
             self._folder = None
 
 
-def write_plan(path: str, session: Session) -> None:
-    cases = {item.nodeid: dataclasses.asdict(_shared(item, session)) for item in session.items}
+def write_plan(path: str, cases: dict[str, SharedCase]) -> None:
     beside = Path(f"{path}.{os.getpid()}")
-    beside.write_text(json.dumps(cases))
+    beside.write_text(json.dumps({node: dataclasses.asdict(case) for node, case in cases.items()}))
     beside.replace(path)
 
 
-def _shared(item: pytest.Item, session: Session) -> SharedCase:
-    selected, target = item.stash[KEY], session.target_of(item)
-    command = again(item, selected.node, target.info, session.level, session.seed, session.settings)
+def shared_case(item: pytest.Item, target: Target, level: str, seed: int, settings: Settings) -> SharedCase:
+    selected = item.stash[KEY]
+    command = again(item, selected.node, target.info, level, seed, settings)
     return SharedCase(target.label, selected.estimate, selected.mark.id, selected.mark.title, selected.node, command)

@@ -1,0 +1,1 @@
+"""The things that xdist's controller and its workers tell each other."""

@@ -1,0 +1,35 @@
+"""A worker of xdist: it repeats the cases that the controller sends."""
+
+from __future__ import annotations
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from pydoca.qualify.session.passes import renew
+from pydoca.qualify.session.session import Session
+from pytest_pydoca.markers import is_case
+
+
+class Repeater:
+    """A worker runs the items that the controller sends, so it repeats each one by itself."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        if not is_case(item):
+            return None
+        repeats = [
+            repeat for repeat in range(self._session.settings.repeat) if not self._session.is_finished(item, repeat)
+        ]
+        for index, repeat in enumerate(repeats):
+            self._session.repeat = repeat
+            if index:
+                renew(item)
+            self._session.begin_case(item)
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            # The item's own fixtures end between its repeats, those of its module live on.
+            runtestprotocol(item, nextitem=nextitem if repeat == repeats[-1] else item.parent)  # type: ignore[arg-type]
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
