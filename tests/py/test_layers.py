@@ -2,7 +2,9 @@
 
 import ast
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -63,7 +65,6 @@ ORDER = [
 ROW = {header: row for row, headers in enumerate(ORDER) for header in headers}
 INTERFACE = [f"pydoca/{header}.hpp" for header in ROW if ROW[header] <= ROW["backend/device"]]
 VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs", "openssl": "sim/sha"}
-TOP_MODULES = {"cli", "qualify"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -357,6 +358,11 @@ def test_the_bindings_see_public_headers_only():
     fail_if_any("cpp/bindings includes public headers of the engine only", faults)
 
 
+def python_files(*folders: Path) -> list[Path]:
+    roots = folders or (PACKAGE, PACKAGE.parent / "pytest_pydoca")
+    return sorted(path for root in roots for path in root.rglob("*.py"))
+
+
 def imported_modules(path: Path) -> Iterator[tuple[str, str]]:
     """Yields the full name of each module or name that path imports, also inside functions, with its place."""
     package = path.relative_to(PACKAGE.parent).parent.parts
@@ -370,69 +376,87 @@ def imported_modules(path: Path) -> Iterator[tuple[str, str]]:
             yield from ((f"{base}.{alias.name}", place) for alias in node.names)
 
 
-def test_nothing_imports_the_command_line_or_the_qualification():
-    faults = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        own_top = path.relative_to(PACKAGE).with_suffix("").parts[0]
-        for name, place in imported_modules(path):
-            top = name.removeprefix("pydoca.").split(".")[0] if name.startswith("pydoca.") else ""
-            is_of_command = top == "qualify" and path.is_relative_to(PACKAGE / "cli/qualify")
-            if top in TOP_MODULES and own_top not in {top, "__main__"} and not is_of_command:
-                faults.append(f"{place}: {name}")
-    fail_if_any("nothing imports pydoca.cli; pydoca.qualify is imported by its command only", faults)
+# Runs import-linter by its contracts in pyproject.toml: all rules of Python but those that follow here.
+LINT_IMPORTS = """
+import sys
+from importlinter.cli import lint_imports
+sys.exit(lint_imports(config_filename=sys.argv[1], no_cache=True))
+"""
 
 
-def test_private_modules_do_not_import_the_package_that_is_built_from_them():
-    faults = []
-    for path in sorted(PACKAGE.glob("_*.py")):
-        if path.name == "__init__.py":
-            continue
-        siblings = {"_core", *(other.stem for other in PACKAGE.iterdir())}
-        for name, place in imported_modules(path):
-            if name == "pydoca" or (name.startswith("pydoca.") and name.split(".")[1] not in siblings):
-                faults.append(f"{place}: {name}")
-    fail_if_any("a private module imports its siblings by name, not names of the package above it", faults)
+def lint_imports(sources: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", LINT_IMPORTS, str(ROOT / "pyproject.toml")],
+        env={**os.environ, "PYTHONPATH": str(sources), "COLUMNS": "200"},
+        cwd=sources,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
-def test_private_modules_import_one_another_downwards():
-    siblings = {f"pydoca.{path.stem}": path.stem for path in PACKAGE.glob("_*.py") if path.name != "__init__.py"}
-    below: dict[str, set[str]] = {stem: set() for stem in siblings.values()}
-    for stem in below:
-        for name, _ in imported_modules(PACKAGE / f"{stem}.py"):
-            module = ".".join(name.split(".")[:2])
-            below[stem] |= {siblings[module]} if module in siblings else set()
-    while leaves := {stem for stem, needed in below.items() if not needed}:
-        below = {stem: needed - leaves for stem, needed in below.items() if stem not in leaves}
-    fail_if_any("private modules import one another downwards, never in a circle", sorted(below))
+def test_python_modules_import_what_the_contracts_allow():
+    run = lint_imports(PACKAGE.parent)
+    fail_if_any("the contracts of import-linter in pyproject.toml", [run.stdout + run.stderr] if run.returncode else [])
 
 
-def test_displays_stand_on_a_frame_that_knows_no_object():
-    """The frame renders panels; the files of displays make them, and form no circle."""
-    folder, own = PACKAGE / "_display", "pydoca._display."
+def test_import_linter_finds_every_module():
+    folders = {path.parent for path in python_files()}
+    missed = sorted(str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").exists())
+    fail_if_any("a folder with Python modules has an __init__.py: import-linter looks into packages only", missed)
+
+
+# Of each contract: the module, and an import that breaks it.
+PLANTED = {
+    "modules and packages form no circle": ("pydoca/qualify/session/passes.py", "pydoca.qualify.session.hooks"),
+    "nothing imports the command line": ("pydoca/_stats.py", "pydoca.cli._values"),
+    "qualification is imported by its command and by pytest's plugin": ("pydoca/_stats.py", "pydoca.qualify.names"),
+    "pytest's plugin stands above pydoca, its markers and its options below": (
+        "pydoca/qualify/names.py",
+        "pytest_pydoca.plugin",
+    ),
+    "the frame of the displays knows no object": ("pydoca/_display/frame/panel.py", "pydoca._stats"),
+    "only the parser imports the RDMA lab": ("pydoca/cli/caps.py", "pydoca.cli.rdma_lab"),
+    "the RDMA lab imports nothing of pydoca but its command line": ("pydoca/cli/rdma_lab/_guest.py", "pydoca._stats"),
+    "NumPy, packaging, SciPy and xdist are imported by the qualification": ("pydoca/sim.py", "numpy"),
+    "pytest is imported by the qualification and by the plugin": ("pydoca/sim.py", "pytest"),
+    "IPython is imported by the extension for notebooks and by displays": ("pydoca/_log.py", "IPython"),
+    "tqdm is imported by what shows bars": ("pydoca/_log.py", "tqdm"),
+}
+
+
+def test_each_contract_finds_an_import_that_breaks_it(tmp_path):
+    """Also one inside a function, and one that only type checkers follow."""
+    for name in ("pydoca", "pytest_pydoca"):
+        shutil.copytree(PACKAGE.parent / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for number, (module, imported) in enumerate(PLANTED.values()):
+        place = ("if TYPE_CHECKING:", "def planted():")[number % 2]
+        with (tmp_path / module).open("a") as file:
+            file.write(f"\n\nfrom typing import TYPE_CHECKING\n{place}\n    import {imported}\n")
+    found = re.findall(r"^(.*) (?:KEPT|BROKEN)\b", (output := lint_imports(tmp_path).stdout), re.MULTILINE)
+    assert found == list(PLANTED)
+    assert re.findall(r"^(.*) KEPT\b", output, re.MULTILINE) == []
+
+
+def test_modules_do_not_import_the_package_that_is_built_from_them():
+    """import-linter sees no module in the extension, and takes `from pydoca import _core` for an import of pydoca."""
+    modules = {"_core", *(path.stem for path in PACKAGE.iterdir())}
     faults = [
         f"{place}: {name}"
-        for path in sorted((folder / "frame").glob("*.py"))
+        for path in python_files(PACKAGE)
+        if path.relative_to(PACKAGE).parts[0] not in {"cli", "qualify", "__init__.py"}
         for name, place in imported_modules(path)
-        if name.startswith("pydoca") and not name.startswith(f"{own}frame.")
+        if name == "pydoca" or (name.startswith("pydoca.") and name.split(".")[1] not in modules)
     ]
-    fail_if_any("pydoca._display.frame imports the standard library and its own files only", faults)
-    files = [*folder.glob("*.py"), *(folder / "frame").glob("*.py")]
-    names = {f"{own}{path.relative_to(folder).with_suffix('')}".replace("/", "."): path for path in files}
-    graph = {
-        path: {
-            names[found]
-            for name, _ in imported_modules(path)
-            for found in (name, name.rpartition(".")[0])
-            if found in names
-        }
-        for path in files
-    }
-    circles = [", ".join(sorted(path.name for path in circle)) for circle in circles_of(graph)]
-    fail_if_any("files of displays import one another downwards, never in a circle", circles)
+    fail_if_any("a module below pydoca imports others by name, not names of the package above it", faults)
 
 
 def test_commands_do_not_import_one_another():
-    """A folder holds the parts of one command or group; only the parser imports all commands."""
+    """A folder holds the parts of one command or group; only the parser imports all commands.
+
+    A contract of import-linter would list them by name, and miss a new one.
+    """
     cli = PACKAGE / "cli"
     commands = {path.name.removesuffix(".py") for path in cli.iterdir() if path.name[0].isalpha()}
     faults = []
@@ -443,45 +467,6 @@ def test_commands_do_not_import_one_another():
             if name.startswith("pydoca.cli.") and command in commands - {own} and path != cli / "_parser.py":
                 faults.append(f"{place}: {name}")
     fail_if_any("commands do not import one another; pydoca.cli._parser imports them all", faults)
-
-
-def test_the_rdma_lab_stands_apart():
-    """Its command line may import the commands' shared modules; its other files import the standard library only."""
-    lab = PACKAGE / "cli/rdma_lab"
-    command = {lab / "__init__.py": "pydoca.cli._", lab / "_run.py": "pydoca.cli._"}
-    own = "pydoca.cli.rdma_lab."
-    faults = [
-        f"{place}: {name}"
-        for path in sorted(lab.glob("*.py"))
-        for name, place in imported_modules(path)
-        if name.startswith("pydoca") and not name.startswith((own, command.get(path, own)))
-    ]
-    faults += [
-        f"{place}: {name}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not path.is_relative_to(lab) and path != PACKAGE / "cli/_parser.py"
-        for name, place in imported_modules(path)
-        if (name + ".").startswith(own)
-    ]
-    fail_if_any("pydoca.cli.rdma_lab imports nothing of the library, and only the parser imports it", faults)
-
-
-def test_optional_packages_are_imported_in_their_places():
-    """IPython by the extension for notebooks and by displays, tqdm by what shows bars, the others by qualification."""
-    qualify = ("qualify/", "cli/qualify/")
-    places = {
-        "IPython": ("_notebook/", "_display/notebook.py"),
-        "tqdm": ("_progress.py", "cli/", "qualify/session/progress.py"),
-        **dict.fromkeys(["numpy", "packaging", "pytest", "scipy", "xdist"], qualify),
-    }
-    faults = [
-        f"{place}: {name}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for name, place in imported_modules(path)
-        if (owners := places.get(name.split(".")[0])) and not str(path.relative_to(PACKAGE)).startswith(owners)
-    ]
-    rule = "IPython is imported for notebooks, tqdm for bars, NumPy and pytest for qualification, only"
-    fail_if_any(rule, faults)
 
 
 def test_a_started_process_imports_nothing_of_pydoca_before_it_has_the_path():
