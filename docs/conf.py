@@ -15,10 +15,7 @@ language = "en"
 
 extensions = ["myst_nb", "extension"]
 
-exclude_patterns = [
-    "extension",
-    "from-c.md",  # the same table for readers of the tree: the site has a page for each library
-]
+exclude_patterns = ["extension"]
 
 # Notebooks are committed with their outputs.
 nb_execution_mode = "off"

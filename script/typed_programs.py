@@ -46,7 +46,7 @@ ANY_NAME = "from typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n"
 def pages() -> Iterator[Path]:
     yield ROOT / "README.md"
     for path in sorted(DOCS.rglob("*.md")):
-        if not path.is_relative_to(DOCS / "made") and path.name != "from-c.md":
+        if not path.is_relative_to(DOCS / "made"):
             yield path
 
 

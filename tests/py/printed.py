@@ -7,10 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-# The table of names is made, and test_from_c.py checks it; docs/made is not committed.
-PAGES = [
-    path for path in sorted(DOCS.rglob("*.md")) if not path.is_relative_to(DOCS / "made") and path.stem != "from-c"
-]
+# Without those that the documentation's build makes.
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not path.is_relative_to(DOCS / "made")]
 # Pages outside of the site, too.
 ALL_PAGES = [README, *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "notebooks/README.md")), *PAGES]
 BLOCK = re.compile(

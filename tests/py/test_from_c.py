@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import from_c
 import public_names
 import pydoca
 from pydoca.cli.explain import _document, _names, _table
@@ -238,10 +237,3 @@ NUM_FUNCTIONS = {
 def test_functions_of_a_library_are_all_there(prefixes: tuple[str, ...]):
     functions = [each for each in ENTRIES.values() if each.kind == "function" and not each.now]
     assert len([each for each in functions if each.name.startswith(prefixes)]) == NUM_FUNCTIONS[prefixes]
-
-
-# ---- the page ----
-
-
-def test_the_page_is_what_the_generator_makes():
-    assert from_c.PAGE.read_text() == from_c.page(_table.load(from_c.SOURCE)), "run .venv/bin/python script/from_c.py"
