@@ -33,7 +33,7 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux mold "${san
 verbs_packages=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs) # tests of RDMA compare with these
 docs_packages=(doxygen chromium fonts-dejavu-core) # all but the first for script/docs --check
 bench_packages=(valgrind libtbb-dev "${lab_packages[@]}") # counts, a floor, and a guest that has an RDMA device
-python_sources=(python tests/py script docs examples benchmarks notebooks)
+python_sources=(python tests/py script cpp/cmake docs examples benchmarks notebooks)
 
 heading() { printf '\n==> [%s] %s\n' "$(date +%T)" "$*"; }
 

@@ -27,6 +27,7 @@ make_arm_headers() {
   ln -sfn "$headers/aarch64-linux-gnu/openssl" "$arm/include-of-processor/openssl"
 }
 
+# write_arm_toolchain <python>: the program that imports the module while it is built, for its docstrings.
 write_arm_toolchain() {
   cat >"$arm/toolchain.cmake" <<CMAKE
 set(CMAKE_SYSTEM_NAME Linux)
@@ -38,6 +39,7 @@ foreach(name SPDLOG FMT OPENSSL VERBS RDMACM)
 endforeach()
 set(Python_INCLUDE_DIR $arm/system/usr/include/python3.$arm_minor)
 set(PYTHON_MODULE_EXTENSION .cpython-3$arm_minor-aarch64-linux-gnu.so)
+set(PYDOCA_TARGET_PYTHON $1)
 CMAKE
 }
 
@@ -53,7 +55,7 @@ SHELL
   echo "$python"
 }
 
-arm_tests=(tests/py/test_{bufs,dma,mmap,sha,sync_event,tasks}.py) # of one process
+arm_tests=(tests/py/test_{bufs,dma,mmap,sha,stub_docs,sync_event,tasks}.py) # of one process
 # QEMU lacks process_vm_readv, by which these read memory that is not pydoca.alloc's.
 arm_skipped="not a_host_lends_and_the_dpu_copies and not memory_of_the_network_is_not_for_dma
   and not (test_is_imported_by_the_other_side and bytearray)"
@@ -74,7 +76,8 @@ run_aarch64() {
   is_minor "$venv/bin/python" "$arm_minor" || fail "the wheel for aarch64 is built by Python 3.$arm_minor; set PYTHON to it"
   make_arm_system
   make_arm_headers
-  write_arm_toolchain
+  python=$(write_arm_python)
+  write_arm_toolchain "$python"
   make_older_libraries "$arm/older" aarch64-linux-gnu-g++
   _PYTHON_HOST_PLATFORM=linux-aarch64 build_wheel "$venv" "$root" "aarch64-cp3$arm_minor" \
     --config-settings="cmake.define.PYDOCA_OLDER_LIBRARIES=$arm/older" \
@@ -85,7 +88,6 @@ run_aarch64() {
   rm -rf "$site"
   "$venv/bin/pip" --quiet install --no-deps --target "$site" --only-binary :all: --python-version "3.$arm_minor" \
     --platform "$(grep -o 'manylinux_[0-9_]*_aarch64' <<<"${wheel##*/}")" "$wheel"
-  python=$(write_arm_python)
   heading "Smoke test under $(qemu-aarch64 --version | head -n 1)"
   PYTHONPATH=$site "$python" script/smoke.py --one-process
   test_on_arm "$python" "$site"

@@ -34,7 +34,5 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_never_awaited(module);
   pydoca::bindings::require_init(module);
   module.def("publish", &pydoca::bindings::publish, pybind11::arg("object"), pybind11::arg("module_name"));
-  module.def("add_types", &pydoca::bindings::add_types, pybind11::arg("type"), pybind11::arg("name"),
-             pybind11::arg("types"));
   pydoca::bindings::present_methods(module);
 }

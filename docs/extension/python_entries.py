@@ -25,7 +25,7 @@ def described(directive: str, signature: str, options: Iterable[str], body: Iter
 
 def function_lines(name: str, value: object) -> Iterator[str]:
     if callable(value):
-        yield from described("function", name + signature_of(name, value), (), docstrings.rst_of(value))
+        yield from described("function", name + signature_of(value), (), docstrings.rst_of(value))
     else:
         yield from described("data", name, (f":type: {type(value).__name__}",), ())
 
@@ -39,7 +39,7 @@ def class_lines(name: str, owner: type, made_by: str = "") -> Iterator[str]:
     for member, value in own_members(owner).items():
         body += member_lines(owner, member, value) if member not in fields else ()
     kind = "exception" if issubclass(owner, BaseException) else "class"
-    made = "" if made_by or issubclass(owner, BaseException | enum.Enum) else signature_of(owner.__name__, owner)
+    made = "" if made_by or issubclass(owner, BaseException | enum.Enum) else signature_of(owner)
     yield from described(kind, name + made, (), body)
 
 
@@ -60,18 +60,17 @@ def bases(owner: type) -> Iterator[str]:
 
 
 def member_lines(owner: type, name: str, value: object) -> Iterator[str]:
-    full_name = f"{owner.__name__}.{name}"
     if issubclass(owner, enum.Enum) and isinstance(value, owner):
         yield from described("attribute", name, (f":value: {value.value!r}",), ())
     elif isinstance(value, staticmethod | classmethod):
         option = ":staticmethod:" if isinstance(value, staticmethod) else ":classmethod:"
         bound = getattr(owner, name)
-        yield from described("method", name + signature_of(full_name, bound), (option,), docstrings.rst_of(bound))
+        yield from described("method", name + signature_of(bound), (option,), docstrings.rst_of(bound))
     elif inspect.isdatadescriptor(value):
         type_text = type_of(owner, name, value)
         yield from described("property", name, [f":type: {type_text}"] if type_text else (), docstrings.rst_of(value))
     elif callable(value):
-        signature = signature_of(full_name, getattr(owner, name))
+        signature = signature_of(getattr(owner, name))
         yield from described("method", name + signature, (), docstrings.rst_of(value))
     else:
         yield from described("attribute", name, (), ())

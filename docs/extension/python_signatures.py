@@ -8,7 +8,6 @@ import re
 from functools import cache
 
 from extension.python_names import stub_of, stubs
-from pydoca._raw_types import RAW_TYPES
 
 LONG = 60  # characters: a longer alias of the stubs is shown as str, its docstring names the words
 
@@ -51,10 +50,11 @@ def plain(annotation: object) -> object:
     return Text(getattr(annotation, "__forward_arg__", annotation))
 
 
-def signature_of(name: str, value: object) -> str:
-    """Of a function, a method or a class that can be made; name is its qualified name. Without self."""
-    if name in RAW_TYPES:
-        return shown(RAW_TYPES[name])
+def signature_of(value: object) -> str:
+    """Of a function, a method or a class that can be made, without self."""
+    _, of_raw_method, types = (value.__doc__ or "").partition("\n\nTypes: ")
+    if of_raw_method:
+        return shown(types)
     try:
         found = inspect.signature(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -70,7 +70,7 @@ def measure_lines(fixture: str, about: Iterator[str]) -> Iterator[str]:
     """The fixture is an object that is called; its other methods, and what the call gives."""
     call = Measure.__call__
     body = [*about, "", *docstrings.rst_of(call)]
-    yield from described("function", fixture + signature_of("Measure.__call__", call), (), body)
+    yield from described("function", fixture + signature_of(call), (), body)
     yield from class_lines("Measure", Measure, "Its methods, beside the call:")
     yield from class_lines("Measurement", Measurement, f"A call of ``{fixture}`` gives it.")
 

@@ -122,7 +122,6 @@ from pydoca._errors import (
     ConnectionResetError as ConnectionResetError,
 )
 from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
-from pydoca._publication import add_types as _add_types
 from pydoca._publication import publish as _publish
 from pydoca._stats import EngineStats, TaskStats
 from pydoca._timeline.events import TraceEvent, TraceProcess
@@ -254,7 +253,6 @@ __all__ = [
 ]
 
 _publish(__name__)
-_add_types()
 
 
 def __getattr__(name: str) -> _Any:

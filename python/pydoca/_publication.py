@@ -6,7 +6,6 @@ help(), tracebacks and CPython's messages then name pydoca.Buf, not the private 
 import sys
 
 from pydoca import _core
-from pydoca._raw_types import RAW_TYPES
 
 
 def publish(module_name: str) -> None:
@@ -15,10 +14,3 @@ def publish(module_name: str) -> None:
         own = str(getattr(value, "__module__", "")).startswith(("pydoca._", f"{module_name}._"))
         if own and getattr(value, "__qualname__", "") == name:
             _core.publish(value, module_name)
-
-
-def add_types() -> None:
-    """Adds their types to the docstrings of raw methods, whose signatures have none."""
-    for name, types in RAW_TYPES.items():
-        owner, _, method = name.partition(".")
-        _core.add_types(getattr(_core, owner), method, types)

@@ -35,11 +35,11 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "sha": Engine((("sha",),), ("/sha/", "sha.", "sha_", "backend/hash."), 18),
+    "sha": Engine((("sha",),), ("/sha/", "sha.", "sha_", "backend/hash."), 17),
     "cache invalidation": Engine(
-        (("mmap", "advise"), ("cache", "invalidate"), ("invalidate", "cache")), ("mmap_advise", "cache_"), 9
+        (("mmap", "advise"), ("cache", "invalidate"), ("invalidate", "cache")), ("mmap_advise", "cache_"), 8
     ),
-    "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 20),
+    "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 19),
 }
 
 _CPP_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)

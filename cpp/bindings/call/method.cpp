@@ -404,15 +404,4 @@ void present_methods(py::module_& module) {
   }
 }
 
-void add_types(const py::object& type, const std::string& name, const std::string& types) {
-  static auto& docs = *new std::forward_list<std::string>;  // CPython keeps the pointers
-  const auto attributes = py::reinterpret_borrow<py::dict>(reinterpret_cast<PyTypeObject*>(type.ptr())->tp_dict);
-  const py::object attribute = attributes.attr("get")(name);
-  if (Py_TYPE(attribute.ptr()) != &PyMethodDescr_Type) return;
-  PyMethodDef& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.ptr())->d_method;
-  constexpr std::string_view head = "\n\nTypes: ";
-  if (std::string_view(method.ml_doc).find(head) != std::string_view::npos) return;
-  method.ml_doc = docs.emplace_front(std::string(method.ml_doc).append(head).append(types)).c_str();
-}
-
 }  // namespace pydoca::bindings

@@ -15,8 +15,4 @@ void present_methods(py::module_& module);
 /// and CPython's messages. The class or function stays where it is, and the caller gives it to that module.
 void publish(const py::object& object, const std::string& module_name);
 
-/// Appends a line with the types of a raw method to its doc: inspect takes no types from the text of a signature. Does
-/// nothing for other attributes, and the second time.
-void add_types(const py::object& type, const std::string& name, const std::string& types);
-
 }  // namespace pydoca::bindings

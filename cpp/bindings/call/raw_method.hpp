@@ -140,7 +140,8 @@ inline PyGetSetDef raw_property(const char* name, getter get, setter set, const 
 /// Adds the properties to the class. They must live as long as the program.
 void add_properties(py::handle type, std::span<PyGetSetDef> properties);
 
-/// Adds the methods to the class. They must live as long as the program.
+/// Adds the methods to the class, and to their docs a line with the types that the stub has. They must live as long as
+/// the program.
 void add_methods(py::handle type, std::span<PyMethodDef> methods);
 
 /// Runs call() for a setter: 0, or -1 with the Python error set.

@@ -5,18 +5,11 @@ from typing import Any, Generic, TypeVar
 from pydoca._core.progress_engine import ProgressEngine
 
 class Awaitable(Coroutine[Any, Any, Any]):
-    """An object or event that an engine will deliver. Await it in an event loop, or call wait() without one."""
     def __await__(self) -> Generator[Any, None, Any]: ...
-    def send(self, value: Any) -> Any:
-        """For asyncio.create_task(): the next step of the asyncio task that it made of this object."""
-    def throw(self, *error: Any) -> Any:
-        """For asyncio.create_task(): the next step with an error, a cancellation say."""
-    def close(self) -> None:
-        """For asyncio, which calls it for a coroutine that it does not take: does nothing, as this object goes on."""
-    def wait(self, timeout: float | None = ...) -> Any:
-        """Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises
-        TimeOutError.
-        """
+    def send(self, value: Any) -> Any: ...
+    def throw(self, *error: Any) -> Any: ...
+    def close(self) -> None: ...
+    def wait(self, timeout: float | None = ...) -> Any: ...
     @property
     def _engine(self) -> ProgressEngine: ...
     def _ready(self) -> bool: ...
@@ -33,19 +26,10 @@ class Awaitable(Coroutine[Any, Any, Any]):
 _Imported = TypeVar("_Imported")
 
 class Import(Awaitable, Generic[_Imported]):
-    """An import that its engine progresses: await it, or call wait(), for the map, the
-    event or the connection. One that is dropped before is given up.
-    """
     def __await__(self) -> Generator[Any, None, _Imported]: ...
-    def wait(self, timeout: float | None = ...) -> _Imported:
-        """Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises
-        TimeOutError.
-        """
+    def wait(self, timeout: float | None = ...) -> _Imported: ...
 
-class SettledState(Awaitable):
-    """The value of with: the context, once it is IDLE or RUNNING."""
-
-class QueuedEvent(Awaitable):
-    """An awaitable object of a queue. Its waiters get the objects in the order in which they began to wait."""
+class SettledState(Awaitable): ...
+class QueuedEvent(Awaitable): ...
 
 def warn_never_awaited(call: str, level: int) -> None: ...

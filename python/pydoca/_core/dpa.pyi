@@ -2,45 +2,23 @@ from pydoca._core.device import Device
 from pydoca._core.mmap import Mmap
 
 class DpaSyncEvent:
-    """A sync event for kernels of the DPA, made by SyncEvent.dpa_handle(). Any thread may use it. Calls raise
-    ShutdownError when the DPA has stopped, IoFailedError when it has failed, NotPermittedError for what the
-    event's locations do not give to the DPA, BadStateError once the event has stopped.
-    """
-    def get(self) -> int:
-        """The value (doca_dpa_dev_sync_event_get)."""
-    def update_set(self, value: int) -> None:
-        """Stores value (doca_dpa_dev_sync_event_update_set)."""
-    def update_add(self, value: int) -> int:
-        """Adds value atomically, modulo 2**64, and returns the value before
-        (doca_dpa_dev_sync_event_update_add).
-        """
-    def wait_gt(self, value: int, mask: int = ..., *, timeout: float | None = ...) -> None:
-        """Sleeps until (the event's value & mask) > value. timeout in seconds (TimeOutError)
-        (doca_dpa_dev_sync_event_wait_gt).
-        """
-    def wait_eq(self, value: int, mask: int = ..., *, timeout: float | None = ...) -> None:
-        """Sleeps until (the event's value & mask) == value."""
-    def wait_neq(self, value: int, mask: int = ..., *, timeout: float | None = ...) -> None:
-        """Sleeps until (the event's value & mask) != value (doca_dpa_dev_sync_event_wait_ne)."""
+    def get(self) -> int: ...
+    def update_set(self, value: int) -> None: ...
+    def update_add(self, value: int) -> int: ...
+    def wait_gt(self, value: int, mask: int = ..., *, timeout: float | None = ...) -> None: ...
+    def wait_eq(self, value: int, mask: int = ..., *, timeout: float | None = ...) -> None: ...
+    def wait_neq(self, value: int, mask: int = ..., *, timeout: float | None = ...) -> None: ...
 
 class DpaThread:
-    """The thread of the DPA that runs a kernel: the kernel's first argument."""
     @property
-    def rank(self) -> int:
-        """Of the threads of one launch: 0 .. num_threads - 1."""
+    def rank(self) -> int: ...
     @property
-    def num_threads(self) -> int:
-        """The threads of the launch."""
+    def num_threads(self) -> int: ...
     @property
-    def is_stopping(self) -> bool:
-        """Whether the kernel should return: the DPA stops, or another kernel has failed."""
-    def finish(self) -> None:
-        """A thread that is woken again and again runs no more once this kernel has returned
-        (doca_dpa_dev_thread_finish).
-        """
+    def is_stopping(self) -> bool: ...
+    def finish(self) -> None: ...
 
 class DpaLaunch:
-    """One launch of a kernel, for pydoca.DpaRun."""
     def thread(self, rank: int) -> DpaThread: ...
     def next_turn(self, thread: DpaThread) -> bool: ...
     def fail(self, thread: DpaThread, why: str) -> None: ...
@@ -51,7 +29,6 @@ class DpaLaunch:
     def wait(self, timeout: float | None) -> None: ...
 
 class DpaEngine:
-    """The base of pydoca.Dpa."""
     def __init__(self, dev: Device) -> None: ...
     def _start(self) -> None: ...
     def _stop(self) -> None: ...

@@ -28,21 +28,12 @@ class _Bytes:
     def __release_buffer__(self, buffer: memoryview, /) -> None: ...
 
 class Memory(_Bytes):
-    """Memory that another process can be given without a copy: page-aligned, faulted in, zero-filled. It
-    has the buffer protocol, writable. The memory is freed when the last map, view or object that has it
-    ends.
-    """
     @property
-    def addr(self) -> int:
-        """The address of its first byte, in this process."""
-    def close(self) -> None:
-        """Releases this share of the memory; maps and views keep theirs. Idempotent."""
+    def addr(self) -> int: ...
+    def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
 
-def alloc(size: SupportsIndex, *, huge_pages: bool = False) -> Memory:
-    """Allocates size bytes, in pages of 2 MiB if requested. Raises InvalidValueError for a size of 0 or
-    less, NoMemoryError when the system has too little memory.
-    """
+def alloc(size: SupportsIndex, *, huge_pages: bool = False) -> Memory: ...

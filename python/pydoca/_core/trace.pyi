@@ -2,7 +2,6 @@ from typing import final
 
 @final
 class Recording:
-    """The engine's part of a trace."""
     def __init__(self, events_per_thread: int, fabric: bool) -> None: ...
     def stop(self) -> None: ...
     def processes(
@@ -16,8 +15,5 @@ class Recording:
     @property
     def lost(self) -> int: ...
 
-def begin_wait() -> tuple[int, int] | None:
-    """None unless a trace runs."""
-
-def end_wait(begin: int, coroutine: int) -> None:
-    """With what begin_wait() gave."""
+def begin_wait() -> tuple[int, int] | None: ...
+def end_wait(begin: int, coroutine: int) -> None: ...

@@ -1,8 +1,6 @@
 from enum import Enum
 
 class Wake(Enum):
-    """What ended a wait by virtual time."""
-
     READY = 0
     DUE = 1
     INTERRUPTED = 2

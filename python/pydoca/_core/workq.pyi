@@ -2,8 +2,6 @@ from pydoca._core.graph import GraphInstance
 from pydoca._core.progress_engine import ProgressEngine
 
 class JobLedger:
-    """The rules of a work queue: how many jobs, which event is next."""
-
     event_driven: bool
     def __init__(self, pe: ProgressEngine, depth: int) -> None: ...
     @property
