@@ -37,6 +37,12 @@ struct EngineTraits {
   std::uint64_t (*cut)(const DataOperation& operation, std::uint64_t length) noexcept;
   /// Another operation with the same request. Throws std::bad_alloc.
   std::shared_ptr<DataOperation> (*copy)(const DataOperation& operation);
+
+  // Of an engine whose device tells more of an operation than its status; null otherwise.
+  /// Gives an operation what the device told of another one with the same request.
+  void (*take_answer)(const DataOperation& from, DataOperation& to) noexcept = nullptr;
+  /// Has an operation tell another number of bytes than filled() says. Null, too, where the request says how many.
+  void (*set_filled)(DataOperation& operation, std::uint64_t length) noexcept = nullptr;
 };
 
 /// The operations of all engines together, at most.

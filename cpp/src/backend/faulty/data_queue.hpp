@@ -93,6 +93,17 @@ class DataQueue final : public backend::DataQueue, private Lane<backend::DataOpe
   std::uint64_t cut_length(const backend::DataOperation& operation, std::uint64_t length) const noexcept override {
     return engine_.cut(operation, length);
   }
+  bool is_told_length(const backend::DataOperation& /*operation*/) const noexcept override {
+    return engine_.set_filled != nullptr;
+  }
+  void misreport(backend::DataOperation& operation, const Fault& fault) const noexcept override {
+    engine_.set_filled(operation, misreported(fault, engine_.filled(operation)));
+  }
+  void take_answer(const backend::DataOperation& from, backend::DataOperation& to) const noexcept override {
+    if (engine_.take_answer != nullptr) {
+      engine_.take_answer(from, to);
+    }
+  }
   std::shared_ptr<backend::DataOperation> copy_of(const backend::DataOperation& operation) const override {
     return engine_.copy(operation);
   }

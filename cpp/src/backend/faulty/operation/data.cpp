@@ -39,10 +39,6 @@ const Segment* source_of(const RdmaOperation& operation) noexcept {
   return sends(operation.opcode) ? operation.local : nullptr;
 }
 
-bool is_told_length(const RdmaOperation& operation) noexcept {
-  return operation.opcode == RdmaOpcode::receive || operation.opcode == RdmaOpcode::read;
-}
-
 void set_source(DataOperation& operation, Segment* source, std::uint64_t length) noexcept {
   operation.src = source;
   operation.length = length;

@@ -21,10 +21,6 @@ bool sends(backend::RdmaOpcode opcode) noexcept;
 const Segment* source_of(const backend::DataOperation& operation) noexcept;
 const Segment* source_of(const backend::RdmaOperation& operation) noexcept;
 
-/// Whether it is told how many bytes came, and length is that.
-constexpr bool is_told_length(const backend::DataOperation& /*operation*/) noexcept { return false; }
-bool is_told_length(const backend::RdmaOperation& operation) noexcept;
-
 /// It reads these bytes instead of its own source.
 void set_source(backend::DataOperation& operation, Segment* source, std::uint64_t length) noexcept;
 void set_source(backend::RdmaOperation& operation, Segment* source, std::uint64_t length) noexcept;

@@ -20,6 +20,14 @@ const Segment* RdmaLane::target_of(const RdmaOperation& operation, std::uint64_t
   return operation.local;
 }
 
+bool RdmaLane::is_told_length(const RdmaOperation& operation) const noexcept {
+  return operation.opcode == RdmaOpcode::receive || operation.opcode == RdmaOpcode::read;
+}
+
+void RdmaLane::misreport(RdmaOperation& operation, const Fault& fault) const noexcept {
+  operation.length = misreported(fault, operation.length);
+}
+
 std::shared_ptr<RdmaOperation> RdmaLane::copy_of(const RdmaOperation& operation) const {
   auto copy = std::make_shared<RdmaOperation>(operation);
   copy->next = nullptr;

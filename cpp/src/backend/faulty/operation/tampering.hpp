@@ -129,8 +129,8 @@ Status Tampering<Operation>::post_faulty(Operation& operation, bool flush, Lane<
       return fault.rule->corruption == Corruption::stale ? hold_undone(operation, lane, Status::success)
                                                          : post_corrupted(operation, flush, lane, fault);
     case FaultAction::misreport_length:
-      return is_told_length(operation) ? post_recorded(operation, flush, lane, fault)
-                                       : post_cut(operation, flush, lane, fault);
+      return lane.is_told_length(operation) ? post_recorded(operation, flush, lane, fault)
+                                            : post_cut(operation, flush, lane, fault);
     default:
       return post_recorded(operation, flush, lane, fault);
   }
@@ -227,6 +227,7 @@ void Tampering<Operation>::take_back(Operation& given, Lane<Operation>& lane) no
       return;
     }
     operation->status = given.status;
+    lane.take_answer(given, *operation);
   }
   try {
     finish(*operation, lane, place);
@@ -286,7 +287,7 @@ bool Tampering<Operation>::duplicate(Operation& operation, Lane<Operation>& lane
 template <class Operation>
 void Tampering<Operation>::apply(Operation& operation, const Lane<Operation>& lane, const Fault& fault) noexcept {
   if (fault.is(FaultAction::misreport_length)) {
-    operation.length = misreported(fault, operation.length);
+    lane.misreport(operation, fault);
     return;
   }
   std::uint64_t filled = 0;
