@@ -19,12 +19,17 @@ Symbols::Symbols(const char* file, const char* package)
 }
 
 void* Symbols::find(const char* name, const char* version) const noexcept {
-  return handle_ != nullptr ? ::dlvsym(handle_, name, version) : nullptr;
+  if (handle_ == nullptr) {
+    return nullptr;
+  }
+  return version != nullptr ? ::dlvsym(handle_, name, version) : ::dlsym(handle_, name);
 }
 
 void Symbols::miss(const char* name, const char* version) {
   if (reason_.empty()) {
-    reason_ = concat(file_, " has no ", name, " of version ", version, "; install newer ", package_);
+    const bool versioned = version != nullptr;
+    reason_ = concat(file_, " has no ", name, versioned ? " of version " : "", versioned ? version : "",
+                     "; install newer ", package_);
   }
 }
 

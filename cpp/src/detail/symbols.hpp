@@ -4,7 +4,8 @@
 
 namespace pydoca::detail {
 
-/// Takes functions out of a shared library by name and version. The library stays loaded.
+/// Takes functions out of a shared library by name and version; a null version is that of a library whose functions
+/// have none. The library stays loaded.
 class Symbols {
  public:
   /// package: what to install where the library is absent or too old, as "rdma-core's libraries (...)". It outlives

@@ -40,14 +40,6 @@ CacheQueue::CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdvise
                        const backend::QueueOptions& options, backend::Notifier& notifier)
     : WorkQueue(engine, options, notifier, invalidate_inline_size, false), ordinal_(ordinal), limits_(limits) {}
 
-Status CacheQueue::post(backend::DataOperation& operation, bool flush) noexcept {
-  if (!take_place()) {
-    return Status::again;
-  }
-  accept(operation, flush);
-  return Status::success;
-}
-
 Status CacheQueue::check(const backend::DataOperation& operation) const noexcept {
   const Segment* const segment = operation.src;
   const bool taken = segment != nullptr && segment->next == nullptr && operation.length != 0 &&

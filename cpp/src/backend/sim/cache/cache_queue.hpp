@@ -17,7 +17,6 @@ class CacheQueue final : public WorkQueue {
   CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdviseCapabilities& limits,
              const backend::QueueOptions& options, backend::Notifier& notifier);
 
-  Status post(backend::DataOperation& operation, bool flush) noexcept override;
   Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
               bool streaming) noexcept override;
 

@@ -1,8 +1,9 @@
 #include "backend/sim/sha/hash_queue.hpp"
 
 #include "backend/sim/copy/segment_copy.hpp"
+#include "backend/sim/copy/segment_runs.hpp"
 
-#include <algorithm>
+#include <span>
 
 namespace pydoca::sim {
 
@@ -10,10 +11,6 @@ namespace {
 
 /// Up to this size a digest costs less than telling another core about it.
 constexpr std::uint64_t hash_inline_size = 8 * 1024;
-/// What is hashed between two looks whether to go on.
-constexpr std::uint64_t chunk_size = 256 * 1024;
-/// What another process owns, or can cut short, is copied first, so many bytes at a time: it may go while it is hashed.
-constexpr std::size_t hash_bounce_size = 16 * 1024;
 
 /// This thread's own: the data path allocates nothing. Null where there is no memory for it.
 Digest* digest_of_thread() noexcept {
@@ -51,31 +48,6 @@ Status find_digest(const backend::HashOperation& operation, Digest*& digest) noe
   return !operation.is_first || digest->begin(operation.algorithm) ? Status::success : Status::driver;
 }
 
-Status hash_copied(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
-  std::array<std::byte, hash_bounce_size> buffer;
-  const Bytes bytes(buffer.data(), buffer.size());
-  for (std::uint64_t done = 0; done < size;) {
-    const std::uint64_t count = std::min<std::uint64_t>(buffer.size(), size - done);
-    const Status status = copy_run(region, addr + done, bytes, bytes.addr(), count, false);
-    if (status != Status::success) {
-      return status;
-    }
-    if (!digest.update(buffer.data(), count)) {
-      return Status::driver;
-    }
-    done += count;
-  }
-  return Status::success;
-}
-
-/// size: at most chunk_size.
-Status hash_chunk(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
-  if (region.reach() != Region::Reach::local) {
-    return hash_copied(digest, region, addr, size);
-  }
-  return digest.update(region.at(addr), size) ? Status::success : Status::driver;
-}
-
 }  // namespace
 
 void equip_with_sha(Capabilities& capabilities, Generation card, Side /*side*/) {
@@ -100,19 +72,6 @@ HashQueue::HashQueue(WorkEngine& engine, const HashLimits& limits, const backend
   if (digest_of_thread() == nullptr) {
     throw Error(Status::no_memory, "create a SHA queue: OpenSSL cannot begin a digest");
   }
-}
-
-Status HashQueue::post(backend::DataOperation& operation, bool flush) noexcept {
-  if (!take_place()) {
-    return Status::again;
-  }
-  if (!runs_at_once(operation.length, flush)) {
-    accept(operation, flush);
-    return Status::success;
-  }
-  const Status checked = check(operation);
-  finished().add(operation, checked == Status::success ? work(operation, 0, operation.length, false) : checked);
-  return Status::success;
 }
 
 std::unique_ptr<backend::OperationState> HashQueue::create_state() { return std::make_unique<Message>(); }
@@ -151,22 +110,20 @@ Status HashQueue::work(backend::DataOperation& operation, std::uint64_t /*offset
 }
 
 Status HashQueue::hash(const backend::HashOperation& operation, Digest& digest) const noexcept {
-  std::uint64_t left = operation.length;
-  for (const Segment* segment = operation.src; left != 0; segment = segment->next) {
-    const std::uint64_t len = std::min(left, segment->data_len);
-    for (std::uint64_t done = 0; done < len; done += chunk_size) {
-      if (engine().removed() || finished().broken()) {
-        return engine().removed() ? Status::driver : Status::shutdown;
-      }
-      const Status status = hash_chunk(digest, *region_of(*segment, limits_.ordinal), segment->data + done,
-                                       std::min(chunk_size, len - done));
-      if (status != Status::success) {
-        return status;
-      }
+  ReadRuns source(operation.src, operation.length, limits_.ordinal);
+  for (;;) {
+    std::span<const std::byte> run;
+    Status status = interruption();
+    if (status == Status::success) {
+      status = source.next(run);
     }
-    left -= len;
+    if (status != Status::success || run.empty()) {
+      return status;
+    }
+    if (!digest.update(run.data(), run.size())) {
+      return Status::driver;
+    }
   }
-  return Status::success;
 }
 
 }  // namespace pydoca::sim

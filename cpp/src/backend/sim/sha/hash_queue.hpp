@@ -25,7 +25,6 @@ class HashQueue final : public WorkQueue {
   HashQueue(WorkEngine& engine, const HashLimits& limits, const backend::QueueOptions& options,
             backend::Notifier& notifier);
 
-  Status post(backend::DataOperation& operation, bool flush) noexcept override;
   std::unique_ptr<backend::OperationState> create_state() override;
   /// driver, shutdown: the device was removed, or the queue broken, meanwhile.
   Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,

@@ -32,6 +32,19 @@ WorkQueue::~WorkQueue() {
   }
 }
 
+Status WorkQueue::post(backend::DataOperation& operation, bool flush) noexcept {
+  if (!take_place()) {
+    return Status::again;
+  }
+  if (!runs_at_once(operation.length, flush)) {
+    accept(operation, flush);
+    return Status::success;
+  }
+  const Status checked = check(operation);
+  finished().add(operation, checked == Status::success ? work(operation, 0, operation.length, false) : checked);
+  return Status::success;
+}
+
 void WorkQueue::accept(backend::DataOperation& operation, bool flush) noexcept {
   operation.queue = static_cast<Workload*>(this);
   append(unposted_end_, operation);

@@ -20,6 +20,7 @@ class WorkQueue : public backend::DataQueue, public Workload {
             std::uint64_t inline_size, bool cuts_operations);
   ~WorkQueue() override;
 
+  Status post(backend::DataOperation& operation, bool flush) noexcept override;
   backend::Operation* poll(bool& more) noexcept final { return next_finished(more); }
   bool assist() noexcept final { return engine_.work_one(this); }
   void flush() noexcept final;
@@ -29,7 +30,12 @@ class WorkQueue : public backend::DataQueue, public Workload {
   /// io_failed when the device would refuse the operation.
   virtual Status check(const backend::DataOperation& operation) const noexcept = 0;
 
-  const WorkEngine& engine() const noexcept { return engine_; }
+  /// Why an operation that takes long must not go on; success: it may. driver: the device was removed. shutdown: the
+  /// queue was broken.
+  Status interruption() const noexcept {
+    const bool removed = engine_.removed();
+    return !removed && !finished().broken() ? Status::success : removed ? Status::driver : Status::shutdown;
+  }
   /// Takes a place for an operation; false when all are taken.
   bool take_place() noexcept {
     if (outstanding_ == depth_) [[unlikely]] {
