@@ -1,5 +1,6 @@
 #include "pydoca/backend/engine.hpp"
 
+#include "library/compress/compress.hpp"
 #include "library/dma/dma.hpp"
 #include "library/mmap_advise/mmap_advise.hpp"
 #include "library/sha/sha.hpp"
@@ -11,7 +12,8 @@ namespace pydoca::backend {
 
 namespace {
 
-constexpr std::array list{&library::dma_engine, &library::sha_engine, &library::mmap_advise_engine};
+constexpr std::array list{&library::dma_engine, &library::sha_engine, &library::mmap_advise_engine,
+                          &library::compress_engine};
 
 constexpr std::size_t count_opcodes() noexcept {
   std::size_t count = 0;

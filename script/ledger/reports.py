@@ -29,6 +29,7 @@ REPORTS = (
     Report("graph_report", "Graphs"),
     Report("workq_report", "Work queues"),
     Report("sha_report", "SHA"),
+    Report("compress_report", "Compression"),
     Report("timing_report", "Timing models", keeps_repetitions=True),
     Report("trace_report", "Traces"),
     Report("virtual_time_report", "Virtual time"),

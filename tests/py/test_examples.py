@@ -36,6 +36,12 @@ def test_sha_local(commands):
     assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")
 
 
+def test_decompress_local(commands):
+    output, errors = (process := start(commands, "decompress_local.py")).communicate(timeout=30)
+    text = "Twinkle, twinkle, little star, how I wonder what you are! " * 3
+    assert (process.returncode, output, errors) == (0, f"{text}\nCRC-32 0xdb61e989, zlib's 0xdb61e989\n", "")
+
+
 def test_clock_local(commands):
     output, errors = (process := start(commands, "clock_local.py", "--seconds", "0.01")).communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")

@@ -30,7 +30,10 @@ ORDER = [
     ["log"],
     ["segment"],
     ["capability/field"],
-    [f"capability/{noun}" for noun in ("dma", "sha", "comch", "sync_event", "rdma", "mmap_advise", "clock", "dpa")],
+    [
+        *[f"capability/{noun}" for noun in ("dma", "sha", "compress", "comch", "sync_event", "rdma")],
+        *[f"capability/{noun}" for noun in ("mmap_advise", "clock", "dpa")],
+    ],
     ["capability/libraries"],
     ["device_properties"],
     ["faults"],
@@ -38,7 +41,7 @@ ORDER = [
         *["backend/notifier", "backend/memory", "backend/queue", "backend/counter", "backend/channel"],
         *["backend/processor", "backend/import", "backend/engine"],
     ],
-    ["backend/rdma", "backend/hash"],
+    ["backend/rdma", "backend/hash", "backend/compress"],
     ["backend/device"],
     ["device"],
     ["capabilities"],
@@ -52,7 +55,7 @@ ORDER = [
     ["context"],
     ["progress_engine"],
     ["import"],
-    ["dma", "sha", "sync_event", "comch", "mmap_advise"],
+    ["dma", "sha", "compress", "sync_event", "comch", "mmap_advise"],
     ["sync_event_context"],
     ["rdma"],
     ["rdma_bridge", "rdma_connect"],
@@ -64,7 +67,7 @@ ORDER = [
 ]
 ROW = {header: row for row, headers in enumerate(ORDER) for header in headers}
 INTERFACE = [f"pydoca/{header}.hpp" for header in ROW if ROW[header] <= ROW["backend/device"]]
-VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs", "openssl": "sim/sha"}
+VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs", "openssl": "sim/sha", "isa-l": "sim/compress"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -184,7 +187,11 @@ def test_vendor_headers_stand_in_their_backend_only():
             is_ours = (BINDINGS / name).is_file()  # cpp/bindings has a folder rdma, too
             if owner and "/" in name and not is_ours and not path.is_relative_to(BACKENDS / owner):
                 faults.append(f"{place}: {name}")
-    fail_if_any("<infiniband/...> and <rdma/...> stand in backend/verbs only, <openssl/...> in backend/sim/sha", faults)
+    fail_if_any(
+        "<infiniband/...> and <rdma/...> stand in backend/verbs only, <openssl/...> in backend/sim/sha, "
+        "<isa-l/...> in backend/sim/compress",
+        faults,
+    )
 
 
 def test_detail_stands_below_everything_else_of_the_engine():
@@ -228,7 +235,7 @@ FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["device", "engine"],
     ["memory"],
     ["task", "dpa"],
-    ["gather", "dma", "sha", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
+    ["gather", "dma", "sha", "compress", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
     ["import", "workq"],
 ]
 

@@ -29,6 +29,7 @@ void bind_gather(py::module_& module);
 void bind_dma(py::module_& module);
 void bind_dpa(py::module_& module);
 void bind_sha(py::module_& module);
+void bind_compress(py::module_& module);
 void bind_mmap_advise(py::module_& module);
 void bind_sync_event_remote_net(py::module_& module);
 void bind_sync_event(py::module_& module);
@@ -67,6 +68,7 @@ inline constexpr std::array all{&bind_status,
                                 &bind_gather,
                                 &bind_dma,
                                 &bind_sha,
+                                &bind_compress,
                                 &bind_mmap_advise,
                                 &bind_sync_event,
                                 &bind_sync_event_context,

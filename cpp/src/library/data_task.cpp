@@ -4,13 +4,11 @@
 
 namespace pydoca::detail {
 
-namespace {
+std::string and_context_stops(std::string_view reason) {
+  return concat(reason, "; the context stops: start it again once it is idle");
+}
 
-constexpr std::string_view what_follows = "; the context stops: start it again once it is idle";
-
-}  // namespace
-
-std::string explain_faulty_data(std::uint32_t rule) { return concat(explain_fault(rule), what_follows); }
+std::string explain_faulty_data(std::uint32_t rule) { return and_context_stops(explain_fault(rule)); }
 
 std::string explain_failed_data(const Violation& violation, const Buf* src, const Buf* dst, const Device& device) {
   std::string reason;
@@ -25,7 +23,7 @@ std::string explain_failed_data(const Violation& violation, const Buf* src, cons
       reason = concat(device.info().name(), " could not reach the memory of src or dst");
     }
   }
-  return concat(reason, what_follows);
+  return and_context_stops(reason);
 }
 
 }  // namespace pydoca::detail

@@ -56,7 +56,10 @@ inline bool break_limit(Violation* why, const Buf* src, const Buf* dst, const Da
 /// it says nothing, which access the memory of src or dst did not permit.
 std::string explain_failed_data(const Violation& violation, const Buf* src, const Buf* dst, const Device& device);
 
-/// The same where a rule of a fault plan failed it.
+/// reason, and that the context stops.
+std::string and_context_stops(std::string_view reason);
+
+/// The same as explain_failed_data() where a rule of a fault plan failed it.
 std::string explain_faulty_data(std::uint32_t rule);
 
 /// Another operation with the same src, dst, length and opcode. Throws std::bad_alloc.

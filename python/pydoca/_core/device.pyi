@@ -14,6 +14,7 @@ from pydoca._core.types import Access, PciFuncType, RepFilter, Side
 _Capability: TypeAlias = Literal[
     "dma",
     "sha",
+    "compress",
     "sync_event",
     "mmap_advise",
     "clock",

@@ -10,15 +10,16 @@ import pydoca
 from pydoca import sim
 
 SIZE = 64
+_DEFLATE = b"\x01\x20\x00\xdf\xff" + bytes(range(32))  # one stored block
 
 
 class Memory:
     """A device with memory to read from and to write to."""
 
-    def __init__(self, address: str = "03:00.0") -> None:
+    def __init__(self, address: str = "03:00.0", source: bytes = bytes(range(SIZE))) -> None:
         self.device = pydoca.open_device(address, side="dpu")
         self.inventory = pydoca.BufInventory(64)
-        self.source = self.device.mmap(bytes(range(SIZE)))
+        self.source = self.device.mmap(source)
         self.target = pydoca.alloc(SIZE)
         self.room = self.device.mmap(self.target)
 
@@ -38,9 +39,11 @@ class Memory:
 
 
 @asynccontextmanager
-async def running(library: Any, num_tasks: int = TaskScene.num_tasks) -> AsyncIterator[tuple[Memory, Any]]:
+async def running(
+    library: Any, num_tasks: int = TaskScene.num_tasks, source: bytes = bytes(range(SIZE))
+) -> AsyncIterator[tuple[Memory, Any]]:
     """A context of the library, which has an engine of its own, and memory for its tasks."""
-    with Memory() as memory:
+    with Memory(source=source) as memory:
         async with pydoca.ProgressEngine() as pe, library(pe, memory.device, num_tasks=num_tasks) as context:
             yield memory, context
 
@@ -59,6 +62,14 @@ async def digest(call: str) -> AsyncIterator[Scene]:
         begin = getattr(sha, call)
         yield TaskScene(sha, lambda: begin(memory.src(), memory.dst(), submit=False), memory.target)
     sim.load_topology(before)
+
+
+@scene("Compress.decompress_deflate")
+async def expansion(_call: str) -> AsyncIterator[Scene]:
+    async with running(pydoca.Compress, source=_DEFLATE) as (memory, compress):
+        yield TaskScene(
+            compress, lambda: compress.decompress_deflate(memory.src(), memory.dst(), submit=False), memory.target
+        )
 
 
 @scene("MmapAdvise.invalidate_cache")

@@ -2,6 +2,7 @@
 
 #include "pydoca/capability/clock.hpp"
 #include "pydoca/capability/comch.hpp"
+#include "pydoca/capability/compress.hpp"
 #include "pydoca/capability/dma.hpp"
 #include "pydoca/capability/dpa.hpp"
 #include "pydoca/capability/field.hpp"
@@ -21,6 +22,7 @@ namespace pydoca {
 struct LibraryRefusals {
   std::string dma;
   std::string sha;
+  std::string compress;
   std::string sync_event;
   std::string mmap_advise;
   std::string clock;
@@ -46,6 +48,7 @@ struct LibraryField {
 struct LibraryCapabilities {
   std::optional<DmaCapabilities> dma;
   std::optional<ShaCapabilities> sha;
+  std::optional<CompressCapabilities> compress;
   std::optional<ComchCapabilities> comch;
   std::optional<SyncEventCapabilities> sync_event;
   std::optional<RdmaCapabilities> rdma;
@@ -58,6 +61,8 @@ struct LibraryCapabilities {
     using R = LibraryRefusals;
     return std::tuple{LibraryField{"dma", &T::dma, "The limits of its DMA engine", &R::dma, "it has no DMA engine"},
                       LibraryField{"sha", &T::sha, "The limits of its SHA engine", &R::sha, "it has no SHA engine"},
+                      LibraryField{"compress", &T::compress, "The limits of its compression engine", &R::compress,
+                                   "it has no compression engine"},
                       LibraryField{"comch", &T::comch, "The limits of its comch"},
                       LibraryField{"sync_event", &T::sync_event, "The limits of its sync events", &R::sync_event,
                                    "it has no sync events"},

@@ -4,6 +4,7 @@
 #include <pydoca/faults.hpp>
 #include <pydoca/sim.hpp>
 
+#include "backend/compress_conformance.hpp"
 #include "backend/rdma_conformance.hpp"
 #include "backend/sha_conformance.hpp"
 
@@ -39,6 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Faulty, Conformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Faulty, DmaConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Faulty, SyncEventConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Faulty, RdmaConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Faulty, CompressConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Faulty, ShaConformance, older_subjects(), name_of);
 
 }  // namespace pydoca::conformance

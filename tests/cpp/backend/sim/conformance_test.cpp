@@ -3,6 +3,7 @@
 #include <pydoca/device.hpp>
 #include <pydoca/sim.hpp>
 
+#include "backend/compress_conformance.hpp"
 #include "backend/rdma_conformance.hpp"
 #include "backend/sha_conformance.hpp"
 
@@ -29,6 +30,7 @@ Subject modelled(Subject subject) {
     sim::Config config{.seed = 1, .timing = sim::timing_preset("bluefield2"), .profiles = {}, .devices = {}};
     config.timing.operations["dma"].reorder_window = 4;
     config.timing.operations["sha"].reorder_window = 4;
+    config.timing.operations["compress"].reorder_window = 4;
     const DeviceInfo info = find();
     sim::set_config(config);
     return info;
@@ -50,6 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Sim, Conformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, DmaConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, SyncEventConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, RdmaConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Sim, CompressConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, ShaConformance, older_subjects(), name_of);
 
 }  // namespace pydoca::conformance
