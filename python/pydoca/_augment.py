@@ -36,11 +36,6 @@ def _typed_signature(name: str, text: str) -> Any:
     return import_module("pydoca._signatures").typed_signature(name, text)
 
 
-def _close_matches(word: str, known: list[str], count: int) -> list[str]:
-    matches: list[str] = import_module("difflib").get_close_matches(word, known, count)
-    return matches
-
-
 def _gather_with_progress(*arguments: Any) -> Any:
     return import_module("pydoca._aio.gather").GatherWithProgress(*arguments)
 
@@ -57,10 +52,6 @@ def _picture() -> Any:
 @cache
 def _notebook() -> Any:
     return import_module("pydoca._display.notebook")
-
-
-def _load_topology() -> None:
-    import_module("pydoca.sim")._load_environment()
 
 
 def _load_faults() -> None:
@@ -308,12 +299,9 @@ def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> AsyncIterator[_core
 
 _core.attach(
     drain_log=_log.drain,
-    errors=_errors,
     gather_with_progress=_gather_with_progress,
-    get_close_matches=_close_matches,
     give_up_tasks=_give_up_tasks,
     load_aio=_aio,
-    load_topology_of_environment=_load_topology,
     load_faults_of_environment=_load_faults,
     require_plain_function=require_plain_function,
     typed_signature=_typed_signature,

@@ -8,6 +8,7 @@ built-in exceptions, and these classes are subclasses of those.
 from __future__ import annotations
 
 import builtins
+import sys
 from enum import IntEnum
 from typing import Any, ClassVar
 
@@ -248,3 +249,6 @@ def from_status(status: int, message: str = "", *, task: object = None) -> DocaE
     if task is not None:
         error.task = task
     return error
+
+
+_core.attach(errors=sys.modules[__name__])  # at once: modules that the package imports next call the engine

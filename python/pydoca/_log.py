@@ -7,6 +7,7 @@ The engine's threads write into a bounded ring; `drain`, called by Python only, 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import os
 import sys
@@ -46,6 +47,30 @@ _TO_LOGGING = {
 _logger = logging.getLogger("pydoca")
 
 
+def _is_command() -> bool:
+    """Whether the command `pydoca` starts, as a script or by `python -m`: it reports the environment's error itself."""
+    program = sys.argv[0] if sys.argv else ""
+    return program == "-m" or os.path.basename(program) == "pydoca"
+
+
+class _Environment:
+    """The levels that the environment asks for; None where it is silent. The engine has them in force."""
+
+    def __init__(self) -> None:
+        self.error: InvalidValueError | None = None
+        levels: tuple[int | None, int | None] = (None, None)
+        try:
+            levels = _core.log_environment_levels()
+        except InvalidValueError as error:
+            if not _is_command():
+                raise
+            self.error = error
+        self.level, self.sdk_level = (None if level is None else LogLevel(level) for level in levels)
+
+
+environment = _Environment()
+
+
 class _Intake:
     """The ring with its two sinks, and how many of its lost records were reported."""
 
@@ -65,14 +90,10 @@ _intake = _Intake()
 
 def to_level(value: LogLevel | int | str) -> LogLevel:
     """The level that one of DOCA's names or numbers stands for; CRITICAL, as its command lines have it, is CRIT."""
-    try:
-        if isinstance(value, str):
-            text = value.strip().upper()
-            return LogLevel(int(text)) if text.isdecimal() else LogLevel["CRIT" if text == "CRITICAL" else text]
-        return LogLevel(value)
-    except (KeyError, ValueError):
-        known = ", ".join(f"{level.value} ({level.name})" for level in LogLevel)
-        raise InvalidValueError(f"log level {value!r} does not exist; use one of {known}") from None
+    if not isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return LogLevel(value)
+    return LogLevel(_core.log_level(value if isinstance(value, str) else repr(value)))
 
 
 def to_logging(level: LogLevel) -> int:
@@ -138,41 +159,10 @@ def _after_fork() -> None:
     _intake = _Intake()
 
 
-class _Environment:
-    """The levels that the environment asks for; None where it is silent. A bad value is an error."""
-
-    def __init__(self) -> None:
-        self.error: InvalidValueError | None = None
-        self.level = self._read("PYDOCA_LOG_LEVEL")
-        self.sdk_level = self._read("PYDOCA_SDK_LOG_LEVEL")
-
-    def _read(self, variable: str) -> LogLevel | None:
-        try:
-            return to_level(value) if (value := os.environ.get(variable)) else None
-        except InvalidValueError as error:
-            self.error = InvalidValueError(f"the environment's {variable}: {error}")
-            return None
-
-
-environment = _Environment()
-
-
-def _is_command() -> bool:
-    """Whether the command `pydoca` starts, as a script or by `python -m`: it reports the environment's error itself."""
-    program = sys.argv[0] if sys.argv else ""
-    return program == "-m" or os.path.basename(program) == "pydoca"
-
-
 def _configure() -> None:
     trace = _TO_LOGGING[LogLevel.TRACE]
     if logging.getLevelName(trace) == f"Level {trace}":
         logging.addLevelName(trace, "TRACE")
-    if environment.error is not None and not _is_command():
-        raise environment.error
-    if environment.level is not None:
-        set_log_level(environment.level)
-    if environment.sdk_level is not None:
-        set_sdk_log_level(environment.sdk_level)
     os.register_at_fork(after_in_child=_after_fork)
     atexit.register(drain)
 

@@ -3,7 +3,8 @@
 A topology is a mapping, or a TOML file, of this form; a key that is left out has the default that is shown::
 
     profile = "bluefield3"            # of functions and cards that name none: see profiles(); alone, the default
-                                      # machine has it
+                                      # machine has it. "all" has every engine
+    host_pci_addr = "0b:00.0"         # without cards and functions: where the default machine's host has pf0
 
     [[card]]                          # as many cards as you like: functions of a host and a DPU
     count = 1
@@ -32,7 +33,8 @@ A topology is a mapping, or a TOML file, of this form; a key that is left out ha
 
 Further keys are iface_name, ibdev_name, vuid, profile, active_rate [bit/s], ipv4_addr, ipv6_addr, lid, sf_index,
 is_emulated and is_hotplug. The environment's PYDOCA_TOPOLOGY names a file that comes into force at the first look
-at devices, unless the program has loaded another topology by then.
+at devices, unless the program has loaded another topology by then. PYDOCA_PROFILE names a profile for the default
+machine, where there is no such file.
 
 The table ``[timing]``, in that file or in one of its own, says how long operations take; its keys are the keywords
 of `Config`. Without it the timing stays as it is, at first "ideal": as fast as this machine::
@@ -59,8 +61,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pydoca import _core, _toml
-from pydoca._errors import InvalidValueError
+from pydoca import _core
 
 if TYPE_CHECKING:
     from pydoca._display.frame.panel import Panel
@@ -94,12 +95,6 @@ __all__ = [
     "virtual_time",
 ]
 
-_RATES = {"bluefield2": 200_000_000_000, "bluefield3": 400_000_000_000}
-
-_chosen = False
-_timing_chosen = False
-_loaded: dict[str, Any] | None = None
-
 
 class _Named(Protocol):
     @property
@@ -115,12 +110,10 @@ def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for
     unknown keys, and for values that do not fit.
     """
-    global _chosen
     if isinstance(source, Mapping):
-        _load_machine(source)
+        _core.sim_load_topology(source)
     else:
-        _load_file(os.fspath(source), _load_machine)
-    _chosen = True
+        _core.sim_load_topology_file(os.fsencode(source))
 
 
 def load_config(source: str | os.PathLike[str] | Mapping[str, Any] | Config) -> None:
@@ -133,23 +126,19 @@ def load_config(source: str | os.PathLike[str] | Mapping[str, Any] | Config) -> 
     Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for keys, units,
     profiles and functions that do not exist, and for values that make no sense.
     """
-    from pydoca._time.timing import Config
+    from pydoca._time.timing import Config, load
 
-    _load_environment()
-    if isinstance(source, Config):
-        _set_config(source)
-    elif isinstance(source, Mapping):
-        _set_config(Config.from_dict(source))
+    if isinstance(source, Config | Mapping):
+        load(source)
     else:
-        _load_file(os.fspath(source), _load_timing)
+        _core.sim_load_config_file(os.fsencode(source))
 
 
 def config() -> Config:
     """The timing model in force."""
-    from pydoca._time.timing import config_of
+    from pydoca._time.timing import in_force
 
-    _load_environment()
-    return config_of(_core.sim_config())
+    return in_force()
 
 
 def timing(device: str | _Named) -> dict[str, Any]:
@@ -157,10 +146,7 @@ def timing(device: str | _Named) -> dict[str, Any]:
 
     device: its name, a Device or a DeviceInfo. Raises NotFoundError when the topology has none.
     """
-    from pydoca._time.timing import text_of
-
-    _load_environment()
-    return text_of(_core.sim_timing(_name_of(device)))
+    return _core.sim_timing(_name_of(device))
 
 
 class Topology(dict[str, Any]):
@@ -190,27 +176,25 @@ class Topology(dict[str, Any]):
 
 def topology() -> Topology:
     """The topology in force, a `Topology`; absent properties are None. It has the timing where devices are modelled."""
-    _load_environment()
     models = config().to_dict()
     return Topology(function=_core.sim_topology(), **({"timing": models} if models else {}))
 
 
 def _loaded_topology() -> dict[str, Any] | None:
-    """For processes that are started; None where the environment tells them."""
-    if not _chosen and not _timing_chosen:
-        return None
-    models = config().to_dict()
-    machine = topology() if _loaded is None else _loaded
-    return {**machine, **({"timing": models} if models else {})}
+    """For processes that are started; None where they find this machine by themselves."""
+    return _core.sim_loaded_machine()
 
 
-def default_topology(profile: str = "bluefield3") -> Topology:
-    """The DOCA Core guide's machine, with cards of a profile, as a `Topology`."""
-    return Topology(function=_core.sim_default_topology(profile))
+def default_topology(profile: str = "bluefield3", *, host_pci_addr: str = "0b:00.0") -> Topology:
+    """The DOCA Core guide's machine, with cards of a profile, as a `Topology`.
+
+    host_pci_addr: where the host has pf0. The guide has b1:00.0 in some chapters.
+    """
+    return Topology(function=_core.sim_default_topology(profile, host_pci_addr))
 
 
 def profiles() -> list[str]:
-    """The cards whose engines and limits are known."""
+    """The cards whose engines and limits are known, and "all", one that has every engine."""
     return _core.sim_profiles()
 
 
@@ -286,7 +270,6 @@ def remove_device(device: str | _Named) -> None:
     device: its name, its PCI address (SFs have only a name), a Device or a DeviceInfo. Raises NotFoundError when there
     is none.
     """
-    _load_environment()
     _core.sim_remove_device(_name_of(device))
 
 
@@ -295,7 +278,6 @@ def restore_device(device: str | _Named) -> None:
 
     Raises NotFoundError when the topology has none.
     """
-    _load_environment()
     _core.sim_restore_device(_name_of(device))
 
 
@@ -306,89 +288,6 @@ def _name_of(device: str | _Named) -> str:
             f"a device is given by its name or address, a Device or a DeviceInfo, not by {type(device).__name__}"
         )
     return name
-
-
-def _load_environment() -> None:
-    """What the program has loaded comes first, then PYDOCA_TIMING, then the table in PYDOCA_TOPOLOGY's file."""
-    global _chosen
-    needs_timing = not _timing_chosen
-    if not _chosen and (file := os.environ.get("PYDOCA_TOPOLOGY")):
-        _load_named("PYDOCA_TOPOLOGY", file, _load_machine)
-        _chosen = True
-    if needs_timing and (file := os.environ.get("PYDOCA_TIMING")):
-        _load_named("PYDOCA_TIMING", file, _load_timing)
-
-
-def _load_named(name: str, file: str, load: Callable[[Mapping[str, Any]], None]) -> None:
-    try:
-        _load_file(file, load)
-    except (OSError, InvalidValueError) as error:
-        raise InvalidValueError(f"the environment's {name}: {error}") from error
-
-
-def _load_file(path: str, load: Callable[[Mapping[str, Any]], None]) -> None:
-    try:
-        load(_toml.read(path))
-    except ValueError as error:
-        raise InvalidValueError(f"{path}: {error}") from None
-
-
-def _load_machine(table: Mapping[str, Any]) -> None:
-    """All of it or nothing."""
-    global _loaded
-    _core.require_known("topology: key", list(table), ["profile", "card", "function", "timing"])
-    profile = table.get("profile", "bluefield3")
-    if "profile" in table and not {"card", "function"} & set(table):  # the default machine, of this profile
-        table = {**table, "function": default_topology(str(profile))["function"]}
-    functions = [_complete(function, profile, index) for index, function in enumerate(_tables(table, "function"))]
-    cards = [{"profile": profile, **card} for card in _tables(table, "card")]
-    models = None
-    if "timing" in table:
-        from pydoca._time.timing import Config
-
-        models = Config.from_dict(table["timing"])
-    before = _core.sim_topology() if models is not None else []
-    _core.sim_set_topology(functions, cards)
-    try:
-        if models is not None:
-            _set_config(models)
-    except InvalidValueError:
-        _core.sim_set_topology(before, [])
-        raise
-    _loaded = {"card": cards, "function": functions}
-
-
-def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    tables = table.get(key, [])
-    if not isinstance(tables, list) or not all(isinstance(each, Mapping) for each in tables):
-        raise InvalidValueError(f"topology: {key} must be a list of tables: write [[{key}]] before each")
-    return [dict(each) for each in tables]
-
-
-def _load_timing(table: Mapping[str, Any]) -> None:
-    from pydoca._time.timing import Config
-
-    _core.require_known("timing: table", list(table), ["timing"])
-    _set_config(Config.from_dict(table.get("timing", {})))
-
-
-def _set_config(models: Config) -> None:
-    global _timing_chosen
-    seed, timing, profiles, devices = models._plain()
-    names = [str(function["name"]) for function in _core.sim_topology()] if devices else []
-    _core.require_known("timing: device", list(devices), names)
-    _core.sim_set_config(seed, timing, profiles, devices)
-    _timing_chosen = True
-
-
-def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str, Any]:
-    function.setdefault("profile", profile)
-    function.setdefault("active_rate", _RATES.get(str(function["profile"]), 0))
-    function.setdefault("vhca_id", index)
-    function.setdefault("vuid", f"SIM-{function.get('name')}")
-    if function.get("lid") is None:
-        function.setdefault("mac_addr", f"02:50:44:00:{index >> 8 & 255:02x}:{index & 255:02x}")
-    return function
 
 
 # Imported by their first use: most programs start no process and have no virtual time, which needs asyncio.

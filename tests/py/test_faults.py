@@ -278,7 +278,7 @@ def test_the_repr_makes_an_equal_plan():
 
 
 def test_a_library_names_all_its_operations_that_the_action_can_meet():
-    assert FaultRule("misreport_length", "rdma")._plain["opcodes"] == [
+    assert FaultRule("misreport_length", "rdma")._engines.opcodes == [
         "rdma.receive",
         "rdma.send",
         "rdma.send_imm",
@@ -292,7 +292,7 @@ def test_a_library_names_all_its_operations_that_the_action_can_meet():
 
 @pytest.mark.parametrize(("text", "nanoseconds"), [("3us", 3_000), (" 1.5 ms ", 1_500_000), (0.25, 250_000_000)])
 def test_times_have_units(text, nanoseconds):
-    assert FaultRule("delay", by=text)._plain["by"] == nanoseconds
+    assert FaultRule("delay", by=text)._engines.by == nanoseconds
 
 
 def test_one_plan_is_in_force():

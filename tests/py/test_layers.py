@@ -21,8 +21,8 @@ PACKAGE = ROOT / "python/pydoca"
 
 # A public header includes only headers that stand in an earlier row; headers of one row do not include one another.
 ORDER = [
-    ["status", "version"],
-    ["types"],
+    ["status", "version", "words"],
+    ["types", "value"],
     ["task_traits"],
     ["rdma_tasks", "sha_algorithm"],
     ["interrupt", "cpus", "trace", "turn_points", "virtual_time"],
@@ -342,6 +342,17 @@ def test_spdlog_is_private_to_the_log():
         if name.startswith(("spdlog/", "fmt/"))
     ]
     fail_if_any("spdlog is included in cpp/src/core/log.cpp only", faults)
+
+
+def test_the_reader_of_toml_is_private_to_one_file():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(ROOT / "cpp")
+        if path != SRC / "detail/text/toml.cpp"
+        for name, place in includes(path)
+        if name.startswith("toml++/")
+    ]
+    fail_if_any("toml++ is included in cpp/src/detail/text/toml.cpp only", faults)
 
 
 def test_the_engine_knows_no_python():

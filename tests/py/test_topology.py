@@ -297,3 +297,85 @@ def test_a_machine_without_functions_is_why_there_is_no_device():
     assert "its topology has no function" in pydoca.unavailable_backends()["sim"]
     with pytest.raises(pydoca.NotFoundError, match="sim: its topology has no function that is present"):
         pydoca.devices()
+
+
+def test_a_profile_in_the_environment_needs_no_file(write):
+    program = "import pydoca; print({info.profile for info in pydoca.devices()}, len(pydoca.devices()))"
+    assert run(program, PYDOCA_PROFILE="bluefield2").stdout == "{'bluefield2'} 9\n"
+    assert run(program, PYDOCA_PROFILE="bluefield2", PYDOCA_TOPOLOGY=str(write(FILE))).stdout.endswith("} 3\n")
+    result = run(program, PYDOCA_PROFILE="bf9")
+    assert 'InvalidValueError: the environment\'s PYDOCA_PROFILE: "bf9" is not a profile; there are: ' in result.stderr
+
+
+def test_the_profile_all_has_every_engine():
+    sim.load_topology({"profile": "all"})
+    assert {info.profile for info in pydoca.devices()} == {"all"}
+    dpu = pydoca.DeviceInfo("p0")
+    for engine in ("dma_task_memcpy", "sha_task_hash", "async_sync_event_wait", "dpa"):
+        if engine in pydoca.CAPABILITIES:
+            assert dpu.supports(engine), dpu.why_unsupported(engine)
+    assert None not in (dpu.capabilities.dma, dpu.capabilities.sha, dpu.capabilities.dpa, dpu.capabilities.clock)
+
+
+def test_the_host_of_the_default_machine_has_the_guides_other_address():
+    for topology in ({"host_pci_addr": "b1:00.0"}, sim.default_topology(host_pci_addr="b1:00.0")):
+        sim.load_topology(topology)
+        addresses = [info.pci_addr for info in pydoca.devices() if info.side == pydoca.Side.HOST]
+        assert addresses == [f"0000:b1:00.{number}" for number in range(5)]
+        with pydoca.open_device("03:00.0") as device:
+            assert device.open_representor("b1:00.0").name == "hpf0"
+    for address in ("b1:00.1", "b1", ""):
+        with pytest.raises(pydoca.InvalidValueError):
+            sim.default_topology(host_pci_addr=address)
+    with pytest.raises(pydoca.InvalidValueError, match="host_pci_addr is an address of the default machine"):
+        sim.load_topology({"host_pci_addr": "b1:00.0", "card": []})
+    with pytest.raises(pydoca.InvalidValueError, match="host_pci_addr must be text, not 5"):
+        sim.load_topology({"host_pci_addr": 5})
+
+
+def test_processes_that_are_started_see_the_same_machine(write, monkeypatch, patience):
+    program = "import pydoca; print([info.name for info in pydoca.devices()])"
+    sim.load_topology(write(FILE))
+    monkeypatch.setenv("PYDOCA_TOPOLOGY", "/absent.toml")
+    process = sim.spawn(program, side="host", show=False)
+    process.wait(patience)
+    assert process.output == "['port']\n"
+
+
+@pytest.mark.parametrize("load", [sim.load_topology, sim.load_config, pydoca.faults.FaultPlan.load])
+def test_files_that_cannot_be_read_are_errors_of_the_system(load, tmp_path):
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        load(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"absent\.toml"):
+        load(tmp_path / "absent.toml")
+    tmp_path.joinpath("file").touch()
+    with pytest.raises(NotADirectoryError):
+        load(tmp_path / "file" / "x.toml")
+    with pytest.raises(OSError, match="a"):
+        load("a\0b")
+
+
+BAD_FILES = {
+    b"\xff\xfe": "line 1",
+    b"a = 1\na = 2": "line 2",
+    b"a = 99999999999999999999": "line 1",
+    b"profile = 'bluefield2": "line 1",
+    b"a.b." * 100_000: "nested too deeply",
+    b"#" * (16 << 20) + b"#": "larger than 16 MiB",
+}
+
+
+@pytest.mark.parametrize("content", BAD_FILES, ids=list(BAD_FILES.values()))
+@pytest.mark.parametrize("load", [sim.load_topology, sim.load_config, pydoca.faults.FaultPlan.load])
+def test_files_that_are_not_toml_are_named(load, content, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    with pytest.raises(pydoca.InvalidValueError, match=f"bad.toml: .*{BAD_FILES[content]}"):
+        load(path)
+
+
+def test_a_mapping_that_contains_itself_is_refused():
+    endless = {}
+    endless["timing"] = endless
+    with pytest.raises(RecursionError):
+        sim.load_topology(endless)

@@ -17,7 +17,7 @@ namespace {
 
 [[noreturn]] void refuse_keyword(const Parameters& parameters, const std::string& keyword) {
   const std::vector<std::string_view> known(parameters.names.begin(), parameters.names.end());
-  const std::string nearest = nearest_to(keyword, known);
+  const std::string nearest(nearest_to(keyword, known));
   refuse(parameters, "got an unexpected keyword argument '" + keyword + "'" +
                          (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }

@@ -103,6 +103,17 @@ void bind_log(py::module_& module) {
   bind_source(module);
   module.def("log_sources", &log::sources);
   module.def(
+      "log_level", [](const std::string& text) { return number(log::level_of(text)); }, "text"_a,
+      "The number of the level with this name or number.");
+  module.def(
+      "log_environment_levels",
+      [] {
+        const auto [lower, sdk] = log::environment_levels();
+        const auto to_python = [](auto level) { return level ? py::object(py::int_(number(*level))) : py::none(); };
+        return py::make_tuple(to_python(lower), to_python(sdk));
+      },
+      "The levels of PYDOCA_LOG_LEVEL and PYDOCA_SDK_LOG_LEVEL; None where they are not set.");
+  module.def(
       "log_engine",
       [](std::uint32_t level, const std::string& source, const std::string& text) {
         log::engine(log::level_of(level), source, text);

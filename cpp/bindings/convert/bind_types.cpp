@@ -3,6 +3,7 @@
 #include "convert/bindings.hpp"
 #include "convert/names.hpp"
 #include "convert/parse.hpp"
+#include "convert/value.hpp"
 
 #include <pybind11/stl.h>
 
@@ -31,7 +32,7 @@ void bind_functions(py::module_& module) {
              filter_names);
   bind_names(
       py::native_enum<Side>(module, "Side", "enum.IntEnum", "The side of the PCIe link on which a function appears."),
-      side_names);
+      named_sides);
 }
 
 /// words: what users wrote, which may be anything.
@@ -60,6 +61,13 @@ void bind_types(py::module_& module) {
   bind_access(module);
   bind_functions(module);
   bind_submit_flags(module);
+  module.def(
+      "read_toml",
+      [](const std::string& path, const py::object& to_date) { return to_python(read_toml(path), to_date); },
+      py::arg("path"), py::arg("to_date") = py::none(),
+      "The table of a TOML file. to_date makes an object of the text of a date or a time. Raises OSError when the "
+      "file\n"
+      "cannot be read, InvalidValueError for what is not TOML or too much.");
   module.def("require_known", &require_known, py::arg("what"), py::arg("words"), py::arg("known"),
              "Raises InvalidValueError for the first unknown word. The message has the nearest known word.");
 }

@@ -1,7 +1,10 @@
 #include "convert/convert.hpp"
 
+#include <pydoca/value.hpp>
+
 #include "convert/python.hpp"
 
+#include <cerrno>
 #include <cstdint>
 #include <exception>
 #include <utility>
@@ -13,6 +16,9 @@ namespace {
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(std::move(thrown));
+  } catch (const FileError& error) {  // the class of OSError for its number
+    errno = error.error();
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, error.path().c_str());
   } catch (const Error& error) {
     // A signal may have ended a wait in the engine: then the exception of its handler says more.
     if (error.status() == Status::again && PyErr_CheckSignals() != 0) return;

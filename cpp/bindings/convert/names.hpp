@@ -34,11 +34,12 @@ inline constexpr std::array access_names{
     Named{"pci_read_write", Access::pci_read_write},
     Named{"pci_relaxed_ordering", Access::pci_relaxed_ordering},
 };
-inline constexpr std::array side_names{Named{"host", Side::host}, Named{"dpu", Side::dpu}};
+inline constexpr std::array named_sides{Named{side_names[0], Side::host}, Named{side_names[1], Side::dpu}};
 inline constexpr std::array filter_names{Named{"all", RepFilter::all}, Named{"net", RepFilter::net},
                                          Named{"emulated", RepFilter::emulated}};
-inline constexpr std::array func_type_names{Named{"pf", PciFuncType::pf}, Named{"vf", PciFuncType::vf},
-                                            Named{"sf", PciFuncType::sf}};
+inline constexpr std::array func_type_names{Named{pci_func_type_names[0], PciFuncType::pf},
+                                            Named{pci_func_type_names[1], PciFuncType::vf},
+                                            Named{pci_func_type_names[2], PciFuncType::sf}};
 inline constexpr std::array location_names{
     Named{"cpu", SyncEventLocation::cpu},
     Named{"remote_pci", SyncEventLocation::remote_pci},

@@ -4,14 +4,12 @@
 
 #include "convert/convert.hpp"
 #include "convert/names.hpp"
-#include "convert/python.hpp"
 
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <arpa/inet.h>
 #include <bit>
-#include <charconv>
 #include <optional>
 #include <type_traits>
 
@@ -59,59 +57,12 @@ auto find_all(const Names& names, std::string_view what, std::string_view text) 
   return static_cast<Enum>(mask);
 }
 
-std::string joined(const std::vector<std::string_view>& words) {
-  std::string text;
-  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
-  return text;
-}
-
-/// A name of DOCA 2.0 to 2.6, and pydoca's.
-struct Renamed {
-  std::string_view old;
-  std::string_view now;
-};
-constexpr std::array renamed{
-    Renamed{"dpu", "remote_pci"},
-    Renamed{"dpu_read_only", "pci_read_only"},
-    Renamed{"dpu_read_write", "pci_read_write"},
-    Renamed{"update_set", "notify_set"},
-    Renamed{"update_add", "notify_add"},
-    Renamed{"wait", "wait_gt"},
-};
-
-/// Words that programs write for pydoca's, though no version of DOCA has them, and letters alone lead elsewhere.
-constexpr std::array other_words{
-    Renamed{"operation", "opcode"},
-    Renamed{"op", "opcode"},
-    Renamed{"kind", "opcode"},
-};
-
-std::string hint_for(std::string_view word, const std::vector<std::string_view>& known) {
-  for (const auto& [old, now] : renamed) {
-    if (old == word && std::ranges::find(known, now) != known.end()) {
-      return "DOCA up to 2.6 has that name; write '" + std::string(now) + "'";
-    }
-  }
-  for (const auto& [other, ours] : other_words) {
-    if (other == word && std::ranges::find(known, ours) != known.end()) {
-      return "did you mean '" + std::string(ours) + "'?";
-    }
-  }
-  const std::string nearest = nearest_to(word, known);
-  return nearest.empty() ? "use one of: " + joined(known) : "did you mean '" + nearest + "'?";
-}
-
 /// An enumerator, an int when numbers are allowed, or text, which parse() converts.
 template <class Enum, class Parse>
 Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
   if (py::isinstance<py::str>(value)) return parse(to_utf8(value));
   if (py::isinstance<Enum>(value)) return value.cast<Enum>();
   refuse_type(what, "a str or an enumerator", value);
-}
-
-[[noreturn]] void refuse_address(std::string_view kind, std::string_view text, std::string_view example) {
-  raise(Status::invalid_value,
-        format_text("{!r} is not a {} address; write it as {}", to_str(text), to_str(kind), to_str(example)));
 }
 
 }  // namespace
@@ -130,16 +81,6 @@ std::string to_utf8(py::handle text) {
   const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (data == nullptr) throw py::error_already_set();
   return {data, static_cast<std::size_t>(size)};
-}
-
-std::string nearest_to(std::string_view word, const std::vector<std::string_view>& known) {
-  const py::list nearest = from_python("get_close_matches")(to_str(word), py::cast(known), 1);
-  return nearest.empty() ? "" : nearest[0].cast<std::string>();
-}
-
-void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
-  raise(Status::invalid_value,
-        format_text("{} {!r} does not exist; {}", to_str(what), to_str(word), hint_for(word, known)));
 }
 
 namespace {
@@ -215,17 +156,15 @@ std::string to_text(Access access) {
 
 std::optional<Side> to_side(py::handle value) {
   if (value.is_none()) return std::nullopt;
-  return to_enum<Side>(value, "side", [](const std::string& text) { return find(side_names, "side", text); });
+  return to_enum<Side>(value, "side", [](const std::string& text) { return find(named_sides, "side", text); });
 }
 
-std::string_view to_text(Side side) noexcept { return name_of(side_names, side); }
+std::string_view to_text(Side side) noexcept { return name_of(named_sides, side); }
 
 RepFilter to_rep_filter(py::handle value) {
   return to_enum<RepFilter>(value, "filter",
                             [](const std::string& text) { return find_all(filter_names, "representor filter", text); });
 }
-
-PciFuncType to_func_type(std::string_view text) { return find(func_type_names, "function type", text); }
 
 std::string_view to_text(PciFuncType type) noexcept { return name_of(func_type_names, type); }
 
@@ -274,24 +213,6 @@ std::string to_text(const Ipv4Addr& address) {
 std::string to_text(const Ipv6Addr& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   return ::inet_ntop(AF_INET6, address.data(), text.data(), text.size());
-}
-
-void from_text(std::string_view text, MacAddr& address) {
-  bool good = text.size() == 3 * address.size() - 1;
-  for (std::size_t i = 0; good && i < address.size(); ++i) {
-    const char* const start = text.data() + 3 * i;
-    good = std::from_chars(start, start + 2, address[i], 16).ptr == start + 2 &&
-           (i + 1 == address.size() || start[2] == ':');
-  }
-  if (!good) refuse_address("MAC", text, "02:50:44:0b:00:01");
-}
-
-void from_text(std::string_view text, Ipv4Addr& address) {
-  if (::inet_pton(AF_INET, std::string(text).c_str(), address.data()) != 1) refuse_address("IPv4", text, "10.0.0.1");
-}
-
-void from_text(std::string_view text, Ipv6Addr& address) {
-  if (::inet_pton(AF_INET6, std::string(text).c_str(), address.data()) != 1) refuse_address("IPv6", text, "fe80::1");
 }
 
 MtuSize to_mtu(py::handle value) {

@@ -7,6 +7,7 @@
 #include <pydoca/sha_algorithm.hpp>
 #include <pydoca/sync_event.hpp>
 #include <pydoca/types.hpp>
+#include <pydoca/words.hpp>
 
 #include "convert/pybind.hpp"
 
@@ -19,12 +20,6 @@
 #include <vector>
 
 namespace pydoca::bindings {
-
-/// The entry of known that is most similar to word; empty when none is similar enough.
-std::string nearest_to(std::string_view word, const std::vector<std::string_view>& known);
-
-/// Throws invalid_value: word is not one of known. what, such as "access", names the argument in the message.
-[[noreturn]] void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known);
 
 /// The kind of task with that name. Throws invalid_value for an unknown name; what, such as "rdma task", is for the
 /// message.
@@ -65,8 +60,6 @@ std::string_view to_text(Side side) noexcept;
 /// A RepFilter, or text such as "net|emulated".
 RepFilter to_rep_filter(py::handle value);
 
-/// "pf", "vf" or "sf".
-PciFuncType to_func_type(std::string_view text);
 std::string_view to_text(PciFuncType type) noexcept;
 
 /// A SyncEventLocation, or its name, such as "remote_pci". what names the argument in the error.
@@ -91,9 +84,6 @@ using Ipv6Addr = std::array<std::uint8_t, 16>;
 std::string to_text(const MacAddr& address);
 std::string to_text(const Ipv4Addr& address);
 std::string to_text(const Ipv6Addr& address);
-void from_text(std::string_view text, MacAddr& address);
-void from_text(std::string_view text, Ipv4Addr& address);
-void from_text(std::string_view text, Ipv6Addr& address);
 
 /// An MTU: 256, 512, 1024, 2048 or 4096 bytes.
 MtuSize to_mtu(py::handle bytes);

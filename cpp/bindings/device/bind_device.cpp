@@ -43,9 +43,9 @@ DeviceInfo make_info(const std::string& selector, const py::object& side, const 
 
 /// Absent values have getters of their own, which throw the reason.
 void bind_device_properties(py::classh<DeviceInfo>& type) {
-  const auto bind = [&]<class Field>(const char* name, Field DeviceProperties::* field, const auto&... doc) {
-    if constexpr (sizeof...(doc) != 0) {
-      type.def_property_readonly(name, [field](const DeviceInfo& info) { return info.properties().*field; }, doc...);
+  const auto bind = [&]<class Field>(const char* name, Field DeviceProperties::* field, const char* doc) {
+    if constexpr (!requires(Field value) { value.has_value(); }) {
+      type.def_property_readonly(name, [field](const DeviceInfo& info) { return info.properties().*field; }, doc);
     }
   };
   each_field(std::type_identity<DeviceProperties>(), bind);

@@ -2,9 +2,8 @@
 
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
-#include "convert/parse.hpp"
 #include "convert/python.hpp"
-#include "device/fields.hpp"
+#include "convert/value.hpp"
 
 #include <pybind11/stl.h>
 
@@ -39,15 +38,6 @@ Held hold(const py::object& object) {
           }};
 }
 
-template <class Names>
-auto index_of(const Names& names, std::string_view what, const py::handle& word) {
-  const std::string text = to_utf8(word);
-  for (std::size_t number = 0; number < names.size(); ++number) {
-    if (names[number] == text) return number;
-  }
-  refuse_word(what, text, {names.begin(), names.end()});
-}
-
 std::function<bool(const FaultOperation&)> to_predicate(const py::object& when) {
   return [held = hold(when)](const FaultOperation& operation) {
     const py::gil_scoped_acquire gil;
@@ -62,50 +52,32 @@ std::function<bool(const FaultOperation&)> to_predicate(const py::object& when) 
   };
 }
 
-std::function<void(Capabilities&)> to_misreport(const py::object& table, const std::string& where) {
-  Capabilities scratch;
-  change_capabilities(table, scratch, where);
-  return [held = hold(table), where](Capabilities& capabilities) {
-    const py::gil_scoped_acquire gil;
-    change_capabilities(held.get(), capabilities, where);
-  };
-}
-
-/// Of a dictionary whose keys and types pydoca.faults has checked.
-FaultRule to_rule(const py::dict& table) {
-  FaultRule rule;
-  rule.action = static_cast<FaultAction>(index_of(fault_action_names, "fault rule: action", table["action"]));
-  for (const py::handle opcode : table["opcodes"]) rule.opcodes.push_back(to_utf8(opcode));
-  rule.device = to_utf8(table["device"]);
-  rule.side = to_side(table["side"]);
-  rule.nth = table["nth"].cast<std::uint64_t>();
-  rule.every = table["every"].cast<std::uint64_t>();
-  rule.probability = table["probability"].cast<double>();
-  rule.times = table["times"].cast<std::uint64_t>();
-  rule.after = std::chrono::nanoseconds(table["after"].cast<std::int64_t>());
-  if (!table["until"].is_none()) rule.until = std::chrono::nanoseconds(table["until"].cast<std::int64_t>());
-  if (!table["when"].is_none()) rule.when = to_predicate(table["when"]);
-  rule.status = static_cast<Status>(table["status"].cast<std::uint32_t>());
-  rule.by = std::chrono::nanoseconds(table["by"].cast<std::int64_t>());
-  rule.corruption = static_cast<Corruption>(index_of(corruption_names, "fault rule: data", table["data"]));
-  rule.offset = table["offset"].cast<std::optional<std::uint64_t>>();
-  rule.value = table["value"].cast<std::uint8_t>();
-  rule.length = table["length"].cast<std::optional<std::uint64_t>>();
-  if (!table["capabilities"].is_none()) {
-    rule.misreport = to_misreport(table["capabilities"], "fault rule: capabilities");
-  }
-  return rule;
+/// A rule that is checked by itself. when: None, or a function of an operation's fields.
+std::shared_ptr<FaultRule> make_rule(const py::object& keys, const py::object& when) {
+  FaultRule rule = read_fault_rule(to_table(keys, "fault rule"));
+  if (!when.is_none()) rule.when = to_predicate(when);
+  static_cast<void>(FaultPlan::create({rule}));
+  return std::make_shared<FaultRule>(std::move(rule));
 }
 
 class Plan final : NotCopied {
  public:
-  Plan(const py::iterable& rules, std::uint64_t seed) {
-    std::vector<FaultRule> made;
-    for (const py::handle rule : rules) made.push_back(to_rule(py::reinterpret_borrow<py::dict>(rule)));
-    plan_ = FaultPlan::create(std::move(made), seed);
+  /// seed: as in a file.
+  Plan(const std::vector<std::shared_ptr<FaultRule>>& rules, const py::object& seed) {
+    std::vector<FaultRule> copies;
+    for (const std::shared_ptr<FaultRule>& rule : rules) copies.push_back(*rule);
+    const Table table = to_table(py::dict("seed"_a = seed), "fault plan");
+    plan_ = FaultPlan::create(std::move(copies), FaultPlan::load(table)->seed());
   }
+  explicit Plan(std::shared_ptr<FaultPlan> plan) : plan_(std::move(plan)) {}
 
   FaultPlan& plan() const noexcept { return *plan_; }
+  /// The keys of the rules of a file.
+  py::list tables() const {
+    py::list all;
+    for (const FaultRule& rule : plan_->rules()) all.append(to_python(rule.keys));
+    return all;
+  }
   py::list report() const {
     py::list all;
     for (const FaultReport& report : plan_->report()) {
@@ -118,25 +90,26 @@ class Plan final : NotCopied {
   std::shared_ptr<FaultPlan> plan_;
 };
 
-template <class Names>
-py::tuple to_tuple(const Names& names) {
-  return py::tuple(py::cast(std::vector<std::string_view>(names.begin(), names.end())));
-}
-
-py::list meetable(const std::string& action) {
-  const auto number = index_of(fault_action_names, "fault rule: action", py::str(action));
-  py::list names;
-  for (const std::string& opcode : fault_opcodes()) {
-    if (can_meet(static_cast<FaultAction>(number), opcode)) names.append(opcode);
-  }
-  return names;
+py::object load_environment() {
+  std::shared_ptr<FaultPlan> plan = FaultPlan::load_environment();
+  drain_log();
+  return plan != nullptr ? py::cast(std::make_shared<Plan>(std::move(plan))) : py::none();
 }
 
 }  // namespace
 
 void bind_faults(py::module_& module) {
+  py::classh<FaultRule>(module, "FaultRuleOfEngine", "The engine's part of a fault rule.")
+      .def(py::init(&make_rule), "keys"_a, "when"_a = py::none())
+      .def_property_readonly("opcodes", [](const FaultRule& self) { return self.opcodes; })
+      .def_property_readonly("by", [](const FaultRule& self) { return self.by.count(); });
   py::classh<Plan>(module, "FaultPlanInForce", "The engine's part of a fault plan.")
-      .def(py::init<const py::iterable&, std::uint64_t>(), "rules"_a, "seed"_a)
+      .def(py::init<const std::vector<std::shared_ptr<FaultRule>>&, const py::object&>(), "rules"_a, "seed"_a)
+      .def_static(
+          "load", [](const std::string& path) { return std::make_shared<Plan>(FaultPlan::load(path)); }, "path"_a,
+          "The plan of a TOML file.")
+      .def_property_readonly("tables", &Plan::tables)
+      .def_property_readonly("seed", [](const Plan& self) { return self.plan().seed(); })
       .def("install",
            [](const Plan& self) {
              self.plan().install();
@@ -150,10 +123,10 @@ void bind_faults(py::module_& module) {
       .def("leave_force", [](const Plan& self) { return self.plan().leave_force(); })
       .def("report", &Plan::report)
       .def_property_readonly("is_in_force", [](const Plan& self) { return self.plan().is_in_force(); });
-  module.attr("FAULT_ACTIONS") = to_tuple(fault_action_names);
-  module.attr("FAULT_OPCODES") = to_tuple(fault_opcodes());
-  module.attr("CORRUPTIONS") = to_tuple(corruption_names);
-  module.def("fault_opcodes_of", &meetable, "action"_a, "The opcodes that the action can meet.");
+  module.def(
+      "load_faults_of_environment", &load_environment,
+      "The plan of PYDOCA_FAULTS, put in force unless another one is; None where there is none, or a call before "
+      "this one returned it.");
 }
 
 }  // namespace pydoca::bindings

@@ -23,7 +23,7 @@ void each_library(const Visit& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, LibraryCapabilities::fields());
 }
 
-/// Calls visit("name", &T::field, "docstring") for every field of T. For some T it calls visit() without docstrings.
+/// Calls visit("name", &T::field, "docstring") for every field of T.
 template <class T, class Visit>
   requires requires { T::fields(); }
 void each_field(std::type_identity<T>, const Visit& visit) {
@@ -41,27 +41,6 @@ void each_field(std::type_identity<Capabilities>, const Visit& visit) {
 }
 
 template <class Visit>
-void each_field(std::type_identity<DeviceProperties>, const Visit& visit) {
-  using T = DeviceProperties;
-  visit("name", &T::name, "Unique on its side, such as \"p0\".");
-  visit("pci_addr", &T::pci_addr, "In the long form, 0000:03:00.0; empty for a software device such as Soft-RoCE.");
-  visit("func_type", &T::func_type, "The type of the function: PF, VF or SF.");
-  visit("side", &T::side, "The side of the PCIe link on which the function is: HOST or DPU.");
-  visit("profile", &T::profile, "The name of the card, such as \"bluefield3\".");
-  visit("iface_name", &T::iface_name, "The name of its network interface; empty when it has none.");
-  visit("ibdev_name", &T::ibdev_name, "The name of its RDMA device; empty when it has none.");
-  visit("vuid", &T::vuid, "The unique identifier among all functions; may be empty.");
-  visit("vhca_id", &T::vhca_id, "The card's number for the function.");
-  visit("active_rate", &T::active_rate, "The rate of its port in bit/s.");
-  visit("mac_addr", &T::mac_addr);
-  visit("ipv4_addr", &T::ipv4_addr);
-  visit("ipv6_addr", &T::ipv6_addr);
-  visit("lid", &T::lid);
-  visit("sf_index", &T::sf_index);
-  visit("capabilities", &T::capabilities, "The Capabilities of the function: its engines and their limits.");
-}
-
-template <class Visit>
 void each_field(std::type_identity<RepresentorProperties>, const Visit& visit) {
   using T = RepresentorProperties;
   visit("name", &T::name, "Unique on its DPU device, such as \"hpf0\".");
@@ -74,15 +53,6 @@ void each_field(std::type_identity<RepresentorProperties>, const Visit& visit) {
   visit("vhca_id", &T::vhca_id, "The card's number for the represented function.");
   visit("is_hotplug", &T::is_hotplug, "Whether the function was plugged in while the machine was running.");
   visit("is_emulated", &T::is_emulated, "Whether the DPU emulates the function in software.");
-}
-
-template <class Visit>
-void each_field(std::type_identity<sim::Function>, const Visit& visit) {
-  using T = sim::Function;
-  visit("parent", &T::parent);
-  visit("representor", &T::representor);
-  visit("is_emulated", &T::is_emulated);
-  visit("is_hotplug", &T::is_hotplug);
 }
 
 template <class T>
@@ -115,8 +85,5 @@ template <class T>
 py::object to_plain(const std::optional<T>& value) {
   return value ? to_plain(*value) : py::object(py::none());
 }
-
-/// Changes capabilities as a table of a topology file does. Throws invalid_value, with the nearest key, naming where.
-void change_capabilities(py::handle table, Capabilities& capabilities, const std::string& where);
 
 }  // namespace pydoca::bindings

@@ -26,16 +26,10 @@ const Capability& find_known(const std::string& capability) {
   refuse_word("capability", capability, known);
 }
 
-bool is_set(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
-}
-
-/// The first call loads what PYDOCA_TOPOLOGY and PYDOCA_TIMING name, unless the program has chosen others, and puts the
-/// fault plan in force that PYDOCA_FAULTS names.
-void load_environment() {
-  if (is_set("PYDOCA_TOPOLOGY") || is_set("PYDOCA_TIMING")) from_python("load_topology_of_environment")();
-  if (is_set("PYDOCA_FAULTS")) from_python("load_faults_of_environment")();
+/// The fault plan that PYDOCA_FAULTS names is put in force by pydoca.faults, whose warnings are Python's.
+void load_fault_plan() {
+  const char* const file = std::getenv("PYDOCA_FAULTS");
+  if (file != nullptr && *file != '\0') from_python("load_faults_of_environment")();
 }
 
 DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> side) {
@@ -89,7 +83,7 @@ DeviceInfo find_capable(const Capability& capability, std::optional<Side> side) 
 }  // namespace
 
 std::vector<DeviceInfo> visible_devices(std::optional<Side> side) {
-  load_environment();
+  load_fault_plan();
   std::vector<DeviceInfo> infos = devices();
   if (side) std::erase_if(infos, [&](const DeviceInfo& info) { return info.properties().side != *side; });
   return infos;
@@ -97,7 +91,7 @@ std::vector<DeviceInfo> visible_devices(std::optional<Side> side) {
 
 DeviceInfo find_requested(const DeviceRequest& request) {
   const Capability* const capability = request.capability ? &find_known(*request.capability) : nullptr;
-  load_environment();
+  load_fault_plan();
   if (request.selector.is_none()) {
     return capability != nullptr ? find_capable(*capability, request.side)
                                  : find_device([](const DeviceInfo&) { return true; }, request.side);

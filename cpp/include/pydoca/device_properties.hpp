@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace pydoca {
@@ -81,6 +82,29 @@ struct DeviceProperties {
   std::uint64_t active_rate = 0;          ///< bits/s
   std::uint16_t vhca_id = 0;
   Capabilities capabilities;
+
+  /// In the order of dictionaries; without the backend.
+  static constexpr auto fields() noexcept {
+    using T = DeviceProperties;
+    return std::tuple{
+        Field{"name", &T::name, "Unique on its side, such as \"p0\"."},
+        Field{"pci_addr", &T::pci_addr,
+              "In the long form, 0000:03:00.0; empty for a software device such as Soft-RoCE."},
+        Field{"func_type", &T::func_type, "The type of the function: PF, VF or SF."},
+        Field{"side", &T::side, "The side of the PCIe link on which the function is: HOST or DPU."},
+        Field{"profile", &T::profile, "The name of the card, such as \"bluefield3\"."},
+        Field{"iface_name", &T::iface_name, "The name of its network interface; empty when it has none."},
+        Field{"ibdev_name", &T::ibdev_name, "The name of its RDMA device; empty when it has none."},
+        Field{"vuid", &T::vuid, "The unique identifier among all functions; may be empty."},
+        Field{"vhca_id", &T::vhca_id, "The card's number for the function."},
+        Field{"active_rate", &T::active_rate, "The rate of its port in bit/s."},
+        Field{"mac_addr", &T::mac_addr, "The MAC address of its port."},
+        Field{"ipv4_addr", &T::ipv4_addr, "The IPv4 address of its interface."},
+        Field{"ipv6_addr", &T::ipv6_addr, "The IPv6 address of its interface."},
+        Field{"lid", &T::lid, "The LID of its port."},
+        Field{"sf_index", &T::sf_index, "The index of the SF."},
+        Field{"capabilities", &T::capabilities, "The Capabilities of the function: its engines and their limits."}};
+  }
 };
 
 /// A function of the other side (or an SF) as the DPU sees it.

@@ -4,6 +4,7 @@
 
 #include "pydoca/device_properties.hpp"
 #include "pydoca/status.hpp"
+#include "pydoca/value.hpp"
 
 #include <array>
 #include <chrono>
@@ -102,7 +103,14 @@ struct FaultRule {
   std::uint8_t value = 0xff;                       ///< of corrupt: of the stuck byte
   std::optional<std::uint64_t> length{};           ///< of misreport_length: bytes at most; absent: half
   std::function<void(Capabilities&)> misreport{};  ///< of misreport_capability: changes those of a device
+
+  Table keys{};  ///< that it was read from, by read_fault_rule()
 };
+
+/// The rule of a table, as in a file: the reference of pydoca.faults has the keys. The name of a library stands for all
+/// its opcodes that the action can meet. Throws invalid_value for keys, words and units that do not exist, and for
+/// values that do not fit.
+[[nodiscard]] FaultRule read_fault_rule(const Table& keys);
 
 /// "rule 2 (delay rdma.write of pf0)", of the second rule: number counts from 0.
 [[nodiscard]] std::string describe(const FaultRule& rule, std::size_t number);
@@ -127,6 +135,14 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
  public:
   /// Throws invalid_value, naming the rule, for values that do not fit or contradict one another.
   static std::shared_ptr<FaultPlan> create(std::vector<FaultRule> rules, std::uint64_t seed = 0);
+  /// Of a table with the keys seed and rule, which is a list of tables, or of a file of TOML. Throws as create() and
+  /// read_fault_rule() do, and what read_toml() throws; messages about a file begin with its name.
+  static std::shared_ptr<FaultPlan> load(const Table& table);
+  static std::shared_ptr<FaultPlan> load(const std::string& path);
+  /// The plan of the file that the environment's PYDOCA_FAULTS names, put in force unless another one is. Null where it
+  /// names none, and after the first call that did not throw. devices() and find_device() call this, and the plan ends
+  /// with the program. Throws invalid_value, naming the variable.
+  static std::shared_ptr<FaultPlan> load_environment();
   /// The one that is in force in this process, or null.
   static std::shared_ptr<FaultPlan> in_force();
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ enum class Family : std::uint8_t { application = 0, engine = 1 };
 
 /// The level with this number; Error invalid_value for any other number.
 [[nodiscard]] Level level_of(std::uint32_t number);
+/// The level with this name, in any case, or number: "info", "critical" (crit), "50"; Error invalid_value for another
+/// text.
+[[nodiscard]] Level level_of(std::string_view text);
 
 /// DOCA's name, such as "WARNING"; "UNRECOGNIZED" for a number that is not a level.
 [[nodiscard]] std::string_view level_name(Level level) noexcept;
@@ -154,13 +158,23 @@ class Sink : public std::enable_shared_from_this<Sink> {
 };
 
 /// Change every sink of the family, strict ones only where that restricts them, and the default of later
-/// ones. At first: lower INFO, upper CRIT, sdk INFO. Error invalid_value for a value that is not a level.
+/// ones. At first: lower INFO, upper CRIT, sdk INFO, or what the environment says. Error invalid_value for a value that
+/// is not a level.
 void set_global_lower_limit(Level level);
 void set_global_upper_limit(Level level);
 void set_global_sdk_limit(Level level);
 [[nodiscard]] Level global_lower_limit() noexcept;
 [[nodiscard]] Level global_upper_limit() noexcept;
 [[nodiscard]] Level global_sdk_limit() noexcept;
+
+/// The lower limit and the sdk limit that PYDOCA_LOG_LEVEL and PYDOCA_SDK_LOG_LEVEL asked for when the program began.
+struct EnvironmentLevels {
+  std::optional<Level> lower;
+  std::optional<Level> sdk;
+};
+/// Error invalid_value, naming the variable, for a text that is not a level. Opening a sink throws it, too, unless it
+/// was thrown before.
+[[nodiscard]] EnvironmentLevels environment_levels();
 
 namespace detail {
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "pydoca/value.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -88,6 +90,12 @@ struct Config {
 /// for values that make no sense, and for a profile, a device or a preset that does not exist.
 void set_config(Config config);
 Config config();
+/// The configuration of a table, whose keys the reference of pydoca.sim.Config lists. Throws invalid_value for keys,
+/// units, operations and profiles that do not exist.
+Config read_config(const Table& table);
+/// The table that read_config() makes an equal configuration of, with units.
+Table table_of(const Config& config);
+Table table_of(const Timing& timing);
 /// What is in force for a function that is opened now, presets included; nothing where it is not modelled. Throws
 /// not_found.
 Timing timing_of(std::string_view device);

@@ -34,6 +34,7 @@ constexpr Access operator&(Access a, Access b) noexcept {
 constexpr bool allows(Access mask, Access flags) noexcept { return (mask & flags) != Access{}; }
 
 enum class PciFuncType : std::uint8_t { pf = 0, vf = 1, sf = 2 };
+inline constexpr std::array<std::string_view, 3> pci_func_type_names{"pf", "vf", "sf"};
 
 /// enum doca_mtu_size: bytes of a packet's payload.
 enum class MtuSize : std::uint8_t {
@@ -59,6 +60,7 @@ enum class RepFilter : std::uint32_t { all = 0, net = 2, emulated = 4 };
 
 /// The side of the PCIe link on which a function appears.
 enum class Side : std::uint8_t { host, dpu };
+inline constexpr std::array<std::string_view, 2> side_names{"host", "dpu"};
 
 /// The long form "DDDD:BB:DD.F" of a PCI address in either form, lower case; nothing for another form.
 std::optional<std::string> parse_pci_addr(std::string_view address);

@@ -1,5 +1,6 @@
 #include <pydoca/log.hpp>
 #include <pydoca/status.hpp>
+#include <pydoca/words.hpp>
 
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
@@ -31,6 +32,9 @@ using pydoca::detail::concat;
 constexpr const char* pattern = "[%Y-%m-%d %H:%M:%S.%f][%t][%l][%n] %v";
 
 constexpr std::array<std::string_view, 7> names{"DISABLE", "CRIT", "ERROR", "WARNING", "INFO", "DEBUG", "TRACE"};
+
+constexpr std::string_view all_levels =
+    "10 (DISABLE), 20 (CRIT), 30 (ERROR), 40 (WARNING), 50 (INFO), 60 (DEBUG), 70 (TRACE)";
 
 constexpr bool known(std::uint32_t number) noexcept { return number % 10 == 0 && number >= 10 && number <= 70; }
 
@@ -167,9 +171,26 @@ class RingOutput : public Output {
 
 Level level_of(std::uint32_t number) {
   if (known(number)) return static_cast<Level>(number);
-  throw Error(Status::invalid_value, concat("log level ", number,
-                                            " does not exist; use 10 (DISABLE), 20 (CRIT), "
-                                            "30 (ERROR), 40 (WARNING), 50 (INFO), 60 (DEBUG) or 70 (TRACE)"));
+  throw Error(Status::invalid_value, concat("log level ", number, " does not exist; use one of ", all_levels));
+}
+
+Level level_of(std::string_view text) {
+  if (const auto level = find_level(text)) return *level;
+  throw Error(Status::invalid_value, concat("log level ", in_quotes(text), " does not exist; use one of ", all_levels));
+}
+
+EnvironmentLevels environment_levels() {
+  const auto& [lower, sdk] = Sinks::all().environment();
+  Sinks::all().note_reported();
+  const auto level = [](const char* name, const std::optional<std::string>& text) -> std::optional<Level> {
+    if (!text.has_value()) return std::nullopt;
+    try {
+      return level_of(*text);
+    } catch (const Error& error) {
+      throw Error(error.status(), concat("the environment's ", name, ": ", error.what()));
+    }
+  };
+  return {.lower = level("PYDOCA_LOG_LEVEL", lower), .sdk = level("PYDOCA_SDK_LOG_LEVEL", sdk)};
 }
 
 std::string_view level_name(Level level) noexcept {
@@ -219,6 +240,7 @@ Sink::Sink(Family family, std::unique_ptr<Output> output)
 Sink::~Sink() = default;
 
 std::shared_ptr<Sink> Sink::open(Family family, std::unique_ptr<Output> output) {
+  if (!Sinks::all().was_reported()) static_cast<void>(environment_levels());
   std::shared_ptr<Sink> sink(new Sink(family, std::move(output)));
   Sinks::all().add(sink);
   return sink;

@@ -5,8 +5,10 @@
 #include "detail/concat.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <pthread.h>
 #include <string_view>
@@ -21,6 +23,24 @@ namespace {
 // NOLINTNEXTLINE(bugprone-throwing-static-initialization): without memory at load the program cannot run anyway
 [[maybe_unused]] const Sinks& at_load = Sinks::all();
 
+std::optional<std::string> variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? std::nullopt : std::optional<std::string>(text);
+}
+
+constexpr std::array<std::pair<std::string_view, Level>, 8> words{{{"DISABLE", Level::disable},
+                                                                   {"CRIT", Level::crit},
+                                                                   {"CRITICAL", Level::crit},
+                                                                   {"ERROR", Level::error},
+                                                                   {"WARNING", Level::warning},
+                                                                   {"INFO", Level::info},
+                                                                   {"DEBUG", Level::debug},
+                                                                   {"TRACE", Level::trace}}};
+
+constexpr char upper_case(char letter) noexcept {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+}
+
 [[noreturn]] void refuse_relaxing(std::string_view limit, Level now, Level asked) {
   throw Error(Status::not_permitted,
               pydoca::detail::concat("cannot relax the strict ", limit, " log limit from ", level_name(now), " to ",
@@ -34,8 +54,21 @@ Sinks& Sinks::all() {
   return sinks;
 }
 
+std::optional<Level> find_level(std::string_view text) noexcept {
+  constexpr std::string_view spaces = " \t\n\r";
+  text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
+  text = text.substr(0, text.find_last_not_of(spaces) + 1);
+  for (const auto& [word, level] : words) {
+    if (std::ranges::equal(text, word, {}, upper_case)) return level;
+  }
+  const bool is_number = text.size() == 2 && text[0] >= '1' && text[0] <= '7' && text[1] == '0';
+  return is_number ? std::optional(static_cast<Level>((text[0] - '0') * 10)) : std::nullopt;
+}
+
 // A child made while another thread holds the mutex could never log again.
-Sinks::Sinks() {
+Sinks::Sinks() : environment_(variable("PYDOCA_LOG_LEVEL"), variable("PYDOCA_SDK_LOG_LEVEL")) {
+  global_lower_ = find_level(environment_.first.value_or("")).value_or(Level::info);
+  global_sdk_ = find_level(environment_.second.value_or("")).value_or(Level::info);
   ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); }, [] { all().mutex_.unlock(); });
 }
 

@@ -6,11 +6,17 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pydoca::log {
+
+/// The level with this name or number; nothing for another text.
+std::optional<Level> find_level(std::string_view text) noexcept;
 
 /// All sinks and sources and the global limits. A list that a thread walks is replaced, never changed, so that a thread
 /// which logs calls outputs under no lock.
@@ -37,6 +43,13 @@ class Sinks {
   void add_source(const std::string& name);
   void remove_source(const std::string& name);
   std::vector<std::string> sources();
+
+  /// What the environment said of the lower limit and of the sdk limit; nothing where it was silent.
+  using Environment = std::pair<std::optional<std::string>, std::optional<std::string>>;
+  const Environment& environment() const noexcept { return environment_; }
+  /// Whether somebody has looked at whether these texts are levels.
+  bool was_reported() const noexcept { return was_reported_; }
+  void note_reported() noexcept { was_reported_ = true; }
 
   Level global_lower() const noexcept { return global_lower_; }
   Level global_upper() const noexcept { return global_upper_; }
@@ -70,6 +83,8 @@ class Sinks {
   /// Not list_.use_count(), which does not order what a thread did before it dropped the list.
   std::atomic<std::uint32_t> walks_{0};
   std::multiset<std::string> sources_;
+  const Environment environment_;
+  std::atomic<bool> was_reported_{false};
   std::atomic<Level> global_lower_{Level::info};
   std::atomic<Level> global_upper_{Level::crit};
   std::atomic<Level> global_sdk_{Level::info};

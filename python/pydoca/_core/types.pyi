@@ -1,5 +1,6 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum, IntFlag
+from typing import Any
 
 class Access(IntFlag):
     LOCAL_READ_ONLY = 0
@@ -30,4 +31,5 @@ class SubmitFlags(IntFlag):
     FLUSH = 1
     OPTIMIZE_REPORTS = 2
 
+def read_toml(path: str | bytes, to_date: Callable[[str], Any] | None = None) -> dict[str, Any]: ...
 def require_known(what: str, words: Sequence[str], known: Sequence[str]) -> None: ...

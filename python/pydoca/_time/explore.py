@@ -15,7 +15,7 @@ from typing import Any
 
 from pydoca._errors import InvalidValueError
 from pydoca._progress import Meter, Progress
-from pydoca._time.timing import Config
+from pydoca._time.timing import Config, in_force, load
 from pydoca._time.virtual_time import VirtualTime
 from pydoca.faults import FaultPlan, FaultPlanWarning
 
@@ -156,14 +156,12 @@ def _timing_of(timing: Config | Mapping[str, Any] | None) -> Iterator[None]:
     if timing is None:
         yield
         return
-    from pydoca import sim
-
-    before = sim.config()
-    sim.load_config(timing)
+    before = in_force()
+    load(timing)
     try:
         yield
     finally:
-        sim.load_config(before)
+        load(before)
 
 
 def _run_once(scenario: _Scenario, virtual_time: VirtualTime, plan: FaultPlan | None, met: set[int]) -> None:

@@ -62,24 +62,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
-from pydoca import _core, _toml
-from pydoca._errors import AlreadyExistError, InvalidValueError, Status
+from pydoca import _core
+from pydoca._errors import InvalidValueError, Status
 from pydoca._publication import publish as _publish
 from pydoca.faults import _keys
 from pydoca.faults._keys import FaultOperation
 
 __all__ = ["FaultOperation", "FaultPlan", "FaultPlanWarning", "FaultReport", "FaultRule", "inject"]
-
-_OWN_KEYS = {
-    "fail": ("status",),
-    "delay": ("by",),
-    "corrupt": ("data", "offset", "value"),
-    "misreport_length": ("length",),
-    "misreport_capability": ("capabilities",),
-    "link_down": ("by",),
-}
-_SELECTING_KEYS = ("opcode", "device", "side", "nth", "every", "probability", "times", "after", "until", "when")
-_KEYS = ("action", *_SELECTING_KEYS, *dict.fromkeys(key for keys in _OWN_KEYS.values() for key in keys))
 
 
 class _Named(Protocol):
@@ -134,21 +123,13 @@ class FaultRule:
         capabilities: Mapping[str, Any] | None = None,
         **unknown: Any,
     ) -> None:
-        given = {key: value for key, value in locals().items() if key in _KEYS[2:] and value is not None}
-        _keys.to_word("fault rule", "action", action, _core.FAULT_ACTIONS)
-        where = f"fault rule {action}"
-        _core.require_known(f"{where}: key", list(unknown), _KEYS[2:])
-        self._set(where, action, opcode, given)
+        given = {key: value for key, value in locals().items() if key not in ("self", "when", "unknown", "__class__")}
+        keys = {key: value for key, value in (given | unknown).items() if value is not None and value != ()}
+        self._set(keys, when)
 
-    def _set(self, where: str, action: str, opcode: str | Sequence[str], keys: dict[str, Any]) -> None:
-        own = _OWN_KEYS.get(action, ())
-        for key in keys:
-            if key not in (*_SELECTING_KEYS, *own):
-                takes = f"{action} takes {', '.join(own)}" if own else f"{action} takes no such key"
-                raise InvalidValueError(f"{where}: {key} is a key of another action; {takes}")
-        self._keys = {"action": action, **({"opcode": opcode} if opcode else {}), **keys}
-        self._plain = _keys.to_plain(where, action, opcode, keys)
-        _core.FaultPlanInForce([self._plain], 0)  # the engine refuses values that contradict one another
+    def _set(self, keys: dict[str, Any], when: Callable[[FaultOperation], object] | None) -> None:
+        self._keys = keys | ({} if when is None else {"when": when})
+        self._engines = _core.FaultRuleOfEngine(_keys.to_plain(keys), _keys.to_predicate(when))
 
     @property
     def action(self) -> str:
@@ -163,11 +144,10 @@ class FaultRule:
     @classmethod
     def from_keys(cls, keys: Mapping[str, Any]) -> Self:
         """The rule of a table with these keys."""
-        _core.require_known("fault rule: key", list(keys), _KEYS)
-        if "action" not in keys:
-            raise InvalidValueError(f"fault rule: it needs an action, one of {', '.join(_core.FAULT_ACTIONS)}")
-        rest = {key: value for key, value in keys.items() if key not in ("action", "opcode")}
-        return cls(keys["action"], keys.get("opcode", ()), **rest)
+        rule = cls.__new__(cls)
+        given = {key: value for key, value in keys.items() if value is not None}
+        rule._set(given, given.pop("when", None))
+        return rule
 
     def __eq__(self, other: object) -> bool:
         return self._keys == other._keys if isinstance(other, FaultRule) else NotImplemented
@@ -191,8 +171,7 @@ class FaultPlan:
             if not isinstance(rule, FaultRule | Mapping):
                 raise TypeError(f"FaultPlan() takes rules and tables one by one, as FaultPlan(*rules), not {rule!r}")
         self._rules = tuple(rule if isinstance(rule, FaultRule) else FaultRule.from_keys(rule) for rule in rules)
-        self._seed = _keys.to_count("fault plan", "seed", seed, least=0)
-        self._plan = _core.FaultPlanInForce([rule._plain for rule in self._rules], self._seed)
+        self._plan = _core.FaultPlanInForce([rule._engines for rule in self._rules], seed)
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Self:
@@ -202,11 +181,7 @@ class FaultPlan:
         """
         if isinstance(source, Mapping):
             return cls._of_table(source)
-        path = os.fspath(source)
-        try:
-            return cls._of_table(_toml.read(path))
-        except ValueError as error:
-            raise InvalidValueError(f"{path}: {error}") from None
+        return cls._of_engine(_core.FaultPlanInForce.load(os.fsencode(source)))
 
     @classmethod
     def _of_table(cls, table: Mapping[str, Any]) -> Self:
@@ -216,6 +191,13 @@ class FaultPlan:
             raise InvalidValueError("fault plan: rule must be a list of tables: write [[rule]] before each")
         return cls(*rules, seed=table.get("seed", 0))
 
+    @classmethod
+    def _of_engine(cls, plan: _core.FaultPlanInForce) -> Self:
+        """Of a plan that the engine has read from a file."""
+        own = cls(*plan.tables, seed=plan.seed)
+        own._plan = plan
+        return own
+
     @property
     def rules(self) -> tuple[FaultRule, ...]:
         """The rules."""
@@ -224,7 +206,7 @@ class FaultPlan:
     @property
     def seed(self) -> int:
         """The seed of the random choices."""
-        return self._seed
+        return self._plan.seed
 
     @property
     def is_in_force(self) -> bool:
@@ -270,7 +252,7 @@ class FaultPlan:
             self._plan.leave_force()  # the block's error says more than a warning, which would hide it where it raises
 
     def __repr__(self) -> str:
-        return f"pydoca.faults.FaultPlan({', '.join([*map(repr, self._rules), f'seed={self._seed}'])})"
+        return f"pydoca.faults.FaultPlan({', '.join([*map(repr, self._rules), f'seed={self.seed}'])})"
 
     def __str__(self) -> str:
         """A line for each rule: what it does, and how often it matched and triggered."""
@@ -300,7 +282,6 @@ def inject(*rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> 
         yield plan
 
 
-_environment_seen = False
 _of_environment: FaultPlan | None = None
 _last: weakref.ref[FaultPlan] | None = None  # that was put in force
 
@@ -312,20 +293,16 @@ def _in_force() -> FaultPlan | None:
 
 
 def _load_environment() -> None:
-    global _environment_seen, _of_environment
-    file = os.environ.get("PYDOCA_FAULTS")
-    if _environment_seen or not file:
+    global _of_environment, _last
+    engines = _core.load_faults_of_environment()
+    if engines is None:
         return
-    try:
-        plan = FaultPlan.load(file)
-    except (OSError, InvalidValueError) as error:
-        raise InvalidValueError(f"the environment's PYDOCA_FAULTS: {error}") from error
-    _environment_seen, _of_environment = True, plan
-    try:
-        plan.install()
-    except AlreadyExistError:
-        warnings.warn(f"PYDOCA_FAULTS={file} is not used: a plan is in force", FaultPlanWarning, stacklevel=2)
+    plan = _of_environment = FaultPlan._of_engine(engines)
+    if not plan.is_in_force:
+        text = f"PYDOCA_FAULTS={os.environ['PYDOCA_FAULTS']} is not used: a plan is in force"
+        warnings.warn(text, FaultPlanWarning, stacklevel=2)
         return
+    _last = weakref.ref(plan)
     atexit.register(plan.remove)
 
 

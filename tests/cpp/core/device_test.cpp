@@ -187,7 +187,7 @@ TEST(Profile, SetsLimitsAndEngines) {
 }
 
 TEST(Profile, AnUnknownOneListsTheOthers) {
-  EXPECT_THAT(sim::profiles(), ElementsAre("bluefield2", "bluefield3"));
+  EXPECT_THAT(sim::profiles(), ElementsAre("bluefield2", "bluefield3", "all"));
   EXPECT_EQ(thrown_by([] { sim::default_topology("bluefield4"); }), Status::invalid_value);
   EXPECT_THAT(reason_of([] { sim::profile_capabilities("bluefield4", Side::dpu); }), HasSubstr("bluefield3"));
 }

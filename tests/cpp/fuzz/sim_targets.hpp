@@ -24,6 +24,10 @@ std::vector<Bytes> channel_seeds();
 void run_handshake(std::span<const std::byte> input);
 std::vector<Bytes> handshake_seeds();
 
+/// A file of TOML, as a topology, a timing model and a fault plan.
+void run_file(std::span<const std::byte> input);
+std::vector<Bytes> file_seeds();
+
 /// The opening messages of a channel.
 void run_hello(std::span<const std::byte> input);
 std::vector<Bytes> hello_seeds();

@@ -3,6 +3,7 @@ set(pydoca_fuzz_sources
   fuzz/blob_target.cpp
   fuzz/board_target.cpp
   fuzz/channel_target.cpp
+  fuzz/file_target.cpp
   fuzz/handshake_target.cpp
   fuzz/hello_target.cpp
   fuzz/import_target.cpp

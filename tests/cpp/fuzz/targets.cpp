@@ -16,6 +16,7 @@ std::span<const Target> targets() {
       Target{"blob", &run_blob, &blob_seeds},
       Target{"board", &run_board, &board_seeds},
       Target{"channel", &run_channel, &channel_seeds, 500},
+      Target{"file", &run_file, &file_seeds, 2'000},
       Target{"handshake", &run_handshake, &handshake_seeds, 500},
       Target{"hello", &run_hello, &hello_seeds},
       Target{"import", &run_import, &import_seeds, 2'000},

@@ -2,6 +2,7 @@
 #include "pydoca/device.hpp"
 
 #include "core/device/visible_backends.hpp"
+#include "core/faults/environment.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace pydoca {
 
 namespace {
 
-constexpr std::string_view name_of(Side side) noexcept { return side == Side::host ? "host" : "dpu"; }
+constexpr std::string_view name_of(Side side) noexcept { return side_names[static_cast<std::size_t>(side)]; }
 
 std::optional<Side> visible_side() {
   const char* const text = std::getenv("PYDOCA_SIDE");
@@ -77,6 +78,7 @@ void leave_out_sfs(std::vector<DeviceInfo>& found) {
 }
 
 std::vector<DeviceInfo> matches(std::string_view selector, std::optional<Side> side) {
+  detail::load_fault_environment();
   const auto address = parse_pci_addr(selector);
   const std::optional<Side> visible = visible_side();
   std::vector<DeviceInfo> found;
@@ -131,6 +133,7 @@ std::uint32_t DeviceInfo::sf_index() const {
 }
 
 std::vector<DeviceInfo> devices() {
+  detail::load_fault_environment();
   const std::optional<Side> side = visible_side();
   std::vector<DeviceInfo> infos;
   for (backend::Backend* const backend : detail::visible_backends()) {

@@ -4,19 +4,87 @@
 #include "pydoca/log.hpp"
 
 #include "core/device/visible_backends.hpp"
+#include "core/faults/environment.hpp"
 #include "detail/concat.hpp"
+#include "detail/table/read.hpp"
 
+#include <atomic>
+#include <cstdlib>
 #include <exception>
+#include <utility>
 #include <vector>
 
 namespace pydoca {
 
-void FaultPlan::install_silently() {
-  enter_force();
-  for (backend::Backend* const backend : detail::visible_backends()) {
-    for (const backend::SharedProperties& properties : backend->list()) {
-      note_present(*properties);
+std::shared_ptr<FaultPlan> FaultPlan::load(const Table& table) {
+  detail::require_known(table, "fault plan: key", {"seed", "rule"});
+  std::vector<FaultRule> rules;
+  for (const Table* const keys : detail::to_tables(table, "rule", "fault plan")) {
+    rules.push_back(read_fault_rule(*keys));
+  }
+  const Value* const seed = table.find("seed");
+  return create(std::move(rules), seed == nullptr ? 0 : detail::to_number(*seed, "fault plan: seed", 0, UINT64_MAX));
+}
+
+std::shared_ptr<FaultPlan> FaultPlan::load(const std::string& path) {
+  const Table table = read_toml(path);
+  try {
+    return load(table);
+  } catch (const Error& error) {
+    throw Error(error.status(), detail::concat(path, ": ", error.what()));
+  }
+}
+
+std::shared_ptr<FaultPlan> FaultPlan::load_environment() {
+  static std::atomic<bool> seen{false};
+  const char* const path = std::getenv("PYDOCA_FAULTS");
+  if (path == nullptr || *path == '\0' || seen.load()) {
+    return nullptr;
+  }
+  std::shared_ptr<FaultPlan> plan;
+  try {
+    plan = load(std::string(path));
+  } catch (const Error& error) {
+    throw Error(Status::invalid_value, detail::concat("the environment's PYDOCA_FAULTS: ", error.what()));
+  }
+  if (seen.exchange(true)) {
+    return nullptr;  // another thread was faster
+  }
+  try {
+    plan->install();
+  } catch (const Error& error) {
+    if (error.status() != Status::already_exist) {
+      seen.store(false);
+      throw;
     }
+  }
+  return plan;
+}
+
+void detail::load_fault_environment() {
+  const std::shared_ptr<FaultPlan> plan = FaultPlan::load_environment();
+  if (plan == nullptr) {
+    return;
+  }
+  if (!plan->is_in_force()) {
+    log::engine(log::Level::warning, "faults", [] {
+      return concat("PYDOCA_FAULTS=", std::getenv("PYDOCA_FAULTS"), " is not used: a plan is in force");
+    });
+    return;
+  }
+  static std::shared_ptr<FaultPlan>& until_the_end = *new std::shared_ptr<FaultPlan>(plan);
+  std::atexit([] { until_the_end->remove(); });
+}
+
+void FaultPlan::install_silently() {
+  std::vector<backend::SharedProperties> present;  // looked at first, as that may fail
+  for (backend::Backend* const backend : detail::visible_backends()) {
+    std::vector<backend::SharedProperties> listed = backend->list();
+    std::ranges::move(listed, std::back_inserter(present));
+  }
+  enter_force();
+  for (const backend::SharedProperties& properties : present) {
+    note_present(*properties);
   }
 }
 

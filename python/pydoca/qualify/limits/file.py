@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydoca import _toml
+from pydoca import _core
 from pydoca.qualify._nearest import nearest
 from pydoca.qualify.limits.units import UnitError, unit_of
 
@@ -62,12 +63,20 @@ class LimitsFile:
 def read_limits(path: str | Path) -> LimitsFile:
     """Raises LimitsError."""
     try:
-        document = _toml.read(path)
+        document = _core.read_toml(os.fsencode(path), _date)
     except OSError as error:
         raise LimitsError(f"{path}: the limits file cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise LimitsError(f"{path}: {error}") from None
+        raise LimitsError(str(error)) from None
     return _Reader(str(path)).read(document)
+
+
+def _date(text: str) -> datetime.date | str:
+    """A text where it is a date and a time, or a time."""
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return text
 
 
 class _Reader:
@@ -139,7 +148,7 @@ class _Reader:
             reason, until = table.get("reason"), table.get("until")
             if not isinstance(reason, str) or not reason:
                 self._refuse(place, "it has no reason; write why a failure is accepted")
-            if not isinstance(until, datetime.date) or isinstance(until, datetime.datetime):
+            if not isinstance(until, datetime.date):
                 self._refuse(f"{place}.until", f"{until!r} is not a date; write until = 2026-12-31, without quotes")
             yield Waiver(name, reason, until, f"{self._short}: {place}")
 

@@ -65,12 +65,12 @@ class Sleep {
 
 /// A counter with its owner and two importers, each a thread that sleeps whenever the protocol lets it: a lost wake-up
 /// is a time-out. Another thread is the owner's service.
-class Table {
+class BellTable {
  public:
   static constexpr std::size_t importers = 2;
   static constexpr std::size_t owner = importers;
 
-  Table() {
+  BellTable() {
     for (std::size_t i = 0; i < importers; ++i) {
       std::vector<detail::Fd> files = bells_.add(i + 1);
       std::array<int, 2> ends{};
@@ -81,7 +81,7 @@ class Table {
     }
     service_ = std::thread([this] { serve(); });
   }
-  ~Table() {
+  ~BellTable() {
     far_ = {};  // ends the service
     service_.join();
   }
@@ -137,11 +137,11 @@ class Table {
 /// The word goes round: first importer, second importer, owner.
 TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
   constexpr std::uint64_t rounds = 10'000;
-  constexpr std::uint64_t places = Table::importers + 1;
-  Table table;
+  constexpr std::uint64_t places = BellTable::importers + 1;
+  BellTable table;
   std::atomic<std::uint64_t> last{rounds - 1};
   std::vector<std::thread> threads;
-  for (std::size_t self = 0; self < Table::importers; ++self) {
+  for (std::size_t self = 0; self < BellTable::importers; ++self) {
     threads.emplace_back([&, self] {
       const Sleep sleep = table.sleep_of(self);
       for (std::uint64_t i = 0; i <= last.load(); ++i) {
@@ -150,14 +150,14 @@ TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
       }
     });
   }
-  const Sleep sleep = table.sleep_of(Table::owner);
+  const Sleep sleep = table.sleep_of(BellTable::owner);
   const StressTime time;
   for (std::uint64_t i = 0; i <= last.load(); ++i) {
     if (time.over()) {
       last.store(i);  // before the importers can see this round
     }
-    table.change(Table::owner, places * i + 1);
-    ASSERT_TRUE(table.wait(Table::owner, sleep, places * (i + 1))) << i;
+    table.change(BellTable::owner, places * i + 1);
+    ASSERT_TRUE(table.wait(BellTable::owner, sleep, places * (i + 1))) << i;
   }
   for (std::thread& thread : threads) {
     thread.join();

@@ -3,6 +3,7 @@
 #include "pydoca/types.hpp"
 
 #include "backend/sim/place/gids.hpp"
+#include "backend/sim/place/profile.hpp"
 #include "detail/concat.hpp"
 
 #include <array>
@@ -213,7 +214,7 @@ Function usual_function(std::string_view profile, Side side) {
   Function function;
   function.properties.side = side;
   function.properties.profile = profile;
-  function.properties.active_rate = profile == "bluefield2" ? 200'000'000'000 : 400'000'000'000;
+  function.properties.active_rate = profile_rate(profile);
   function.properties.capabilities = profile_capabilities(profile, side);
   return function;
 }

@@ -1,6 +1,7 @@
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/place/gids.hpp"
+#include "backend/sim/place/profile.hpp"
 #include "detail/concat.hpp"
 
 #include <array>
@@ -50,14 +51,6 @@ std::array<std::uint8_t, 6> mac_of(const Row& row, std::uint8_t index) noexcept 
   return {0x02, 0x50, 0x44, row.side == Side::host ? std::uint8_t{0x0b} : std::uint8_t{0x03}, 0x00, index};
 }
 
-Capabilities capabilities_of(const Row& row, std::string_view profile) {
-  Capabilities capabilities = profile_capabilities(profile, row.side);
-  if (row.type != PciFuncType::pf) {  // only physical functions own representors
-    capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = false;
-  }
-  return capabilities;
-}
-
 DeviceProperties properties_of(const Row& row, std::uint8_t index, std::string_view profile) {
   DeviceProperties properties;
   properties.backend = "sim";
@@ -77,21 +70,31 @@ DeviceProperties properties_of(const Row& row, std::uint8_t index, std::string_v
   if (row.type == PciFuncType::sf) {
     properties.sf_index = 0;
   }
-  properties.active_rate = profile == "bluefield2" ? 200'000'000'000 : 400'000'000'000;
+  properties.active_rate = profile_rate(profile);
   properties.vhca_id = index;
-  properties.capabilities = capabilities_of(row, profile);
+  properties.capabilities = function_capabilities(profile, row.side, row.type);
   properties.capabilities.rdma->gids = gids_of(properties);
   return properties;
 }
 
 }  // namespace
 
-Topology default_topology(std::string_view profile) {
+Topology default_topology(std::string_view profile, std::string_view host_pci_addr) {
+  std::string slot = canonical_pci_addr(host_pci_addr);
+  if (!slot.ends_with(".0")) {
+    throw Error(Status::invalid_value, detail::concat("topology: host_pci_addr is ", host_pci_addr,
+                                                      ", and the host's functions are .0 to .4 of "
+                                                      "one address; write it as b1:00.0"));
+  }
+  slot.pop_back();
   Topology topology;
   std::uint8_t index = 0;
   for (const Row& row : rows) {
     Function function;
     function.properties = properties_of(row, index++, profile);
+    if (row.side == Side::host) {
+      function.properties.pci_addr = slot + row.pci_addr.back();
+    }
     function.parent = row.parent;
     function.representor = row.representor;
     topology.functions.push_back(std::move(function));

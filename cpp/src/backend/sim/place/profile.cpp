@@ -1,3 +1,5 @@
+#include "backend/sim/place/profile.hpp"
+
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/work/data_engine.hpp"
@@ -18,14 +20,15 @@ struct Profile {
   std::uint32_t dpa_threads;  // 0: no DPA
 };
 
-constexpr std::array<Profile, 2> known_profiles{
-    {{"bluefield2", Generation::bluefield2, 512, false, 0}, {"bluefield3", Generation::bluefield3, 2048, true, 256}}};
+constexpr std::array<Profile, 3> known_profiles{{{"bluefield2", Generation::bluefield2, 512, false, 0},
+                                                 {"bluefield3", Generation::bluefield3, 2048, true, 256},
+                                                 {"all", Generation::all, 2048, true, 256}}};
 
 const Profile& find_profile(std::string_view name) {
   const auto* const found = std::ranges::find(known_profiles, name, &Profile::name);
   if (found == known_profiles.end()) {
     throw Error(Status::invalid_value,
-                detail::concat("\"", name, "\" is not a profile; there are: bluefield2, bluefield3"));
+                detail::concat("\"", name, "\" is not a profile; there are: ", detail::listed(profiles())));
   }
   return *found;
 }
@@ -115,6 +118,18 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
   capabilities.mmap_export_rdma = true;
   capabilities.rdma = rdma_capabilities();
   return capabilities;
+}
+
+Capabilities function_capabilities(std::string_view profile, Side side, PciFuncType type) {
+  Capabilities capabilities = profile_capabilities(profile, side);
+  if (type != PciFuncType::pf) {
+    capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = false;
+  }
+  return capabilities;
+}
+
+std::uint64_t profile_rate(std::string_view profile) noexcept {
+  return profile == "bluefield2" ? 200'000'000'000 : 400'000'000'000;
 }
 
 }  // namespace pydoca::sim

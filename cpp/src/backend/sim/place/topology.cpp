@@ -204,7 +204,7 @@ std::shared_ptr<const Plan> make_plan(Topology topology) {
 
 }  // namespace
 
-void set_topology(Topology topology) {
+void replace_topology(Topology topology) {
   std::shared_ptr<const Plan> plan = make_plan(std::move(topology));
   std::vector<std::shared_ptr<Removal>> removals(plan->topology.functions.size());
   Machine& machine = Machine::instance();
@@ -213,7 +213,7 @@ void set_topology(Topology topology) {
   machine.removals.swap(removals);
 }
 
-const Topology& topology() {
+const Topology& present_topology() {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
   return machine.plan->topology;
@@ -225,7 +225,7 @@ std::uint64_t functions_looked_at() {
   return machine.looks;
 }
 
-void remove_device(std::string_view selector) {
+void take_out(std::string_view selector) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
   const auto found = machine.find_function(selector);
@@ -235,7 +235,7 @@ void remove_device(std::string_view selector) {
   machine.removal_of(*found)->happen();
 }
 
-void restore_device(std::string_view selector) {
+void put_back(std::string_view selector) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
   const auto found = machine.find_function(selector);

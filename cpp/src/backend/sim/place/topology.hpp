@@ -13,6 +13,12 @@
 
 namespace pydoca::sim {
 
+/// What set_topology(), topology(), remove_device() and restore_device() do once the environment is loaded.
+void replace_topology(Topology topology);
+const Topology& present_topology();
+void take_out(std::string_view selector);
+void put_back(std::string_view selector);
+
 /// A function that is not removed: enumeration shows it, and a device can be opened on it.
 struct PresentFunction {
   Function function;

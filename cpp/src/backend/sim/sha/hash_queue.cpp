@@ -51,7 +51,7 @@ Status find_digest(const backend::HashOperation& operation, Digest*& digest) noe
 }  // namespace
 
 void equip_with_sha(Capabilities& capabilities, Generation card, Side /*side*/) {
-  const bool has_engine = card == Generation::bluefield2;
+  const bool has_engine = card != Generation::bluefield3;
   capabilities.refusals.sha = has_engine ? no_digests() : "only a BlueField-2 has a SHA engine";
   if (capabilities.refusals.sha.empty()) {
     capabilities.sha = {.sha1 = true,

@@ -37,7 +37,7 @@ class HashQueue final : public WorkQueue {
   const HashLimits limits_;
 };
 
-/// A BlueField-2's, where this machine computes digests.
+/// Of a BlueField-2, where this machine computes digests.
 void equip_with_sha(Capabilities& capabilities, Generation card, Side side);
 
 inline constexpr DataEngine hash_engine{

@@ -3,7 +3,6 @@
 #include "pydoca/types.hpp"
 
 #include "backend/sim/place/topology.hpp"
-#include "backend/sim/time/timing_check.hpp"
 #include "detail/concat.hpp"
 #include "detail/never_destroyed.hpp"
 #include "detail/time/time.hpp"
@@ -103,7 +102,7 @@ std::shared_ptr<Link> link_of(Models& models, const Function& function, double b
 }
 
 Function function_called(std::string_view name) {
-  for (const Function& function : topology().functions) {
+  for (const Function& function : present_topology().functions) {
     if (function.properties.name == name) {
       return function;
     }
@@ -113,8 +112,7 @@ Function function_called(std::string_view name) {
 
 }  // namespace
 
-void set_config(Config config) {
-  check_config(config);
+void replace_config(Config config) {
   Models& models = Models::instance();
   const std::lock_guard lock(models.mutex);
   const bool has_none = config == Config{} && models.current() == Config{};
@@ -124,7 +122,7 @@ void set_config(Config config) {
   models.links.clear();
 }
 
-Config config() {
+Config present_config() {
   Models& models = Models::instance();
   const std::lock_guard lock(models.mutex);
   return models.current();
@@ -136,7 +134,9 @@ std::uint64_t config_number() noexcept {
   return models.number;
 }
 
-Timing timing_of(std::string_view device) { return resolve(config(), function_called(device).properties); }
+Timing present_timing_of(std::string_view device) {
+  return resolve(present_config(), function_called(device).properties);
+}
 
 std::shared_ptr<FunctionModel> model_of(const Function& function) {
   const std::string card = card_of(function);

@@ -1,13 +1,15 @@
 #include "backend/sim/time/timing_check.hpp"
 
-#include "pydoca/sim.hpp"
+#include "pydoca/words.hpp"
 
-#include "backend/sim/place/topology.hpp"
 #include "backend/sim/time/timed_operation.hpp"
 #include "detail/concat.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace pydoca::sim {
 
@@ -100,17 +102,29 @@ void check_timing(const std::string& where, const Timing& timing) {
 
 }  // namespace
 
-void check_config(const Config& config) {
+void check_models(const Config& config) {
   check_timing("", config.timing);
   for (const auto& [name, timing] : config.profiles) {
     static_cast<void>(profile_capabilities(name, Side::host));  // throws for what is not a profile
     check_timing(detail::concat("profile ", name, ": "), timing);
   }
   for (const auto& [name, timing] : config.devices) {
-    if (address_of(name).empty()) {
-      refuse_timing(detail::concat("device \"", name, '"'), "is not a function of the topology");
-    }
     check_timing(detail::concat("device ", name, ": "), timing);
+  }
+}
+
+void require_functions(const Config& config, const Topology& topology) {
+  if (config.devices.empty()) {
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (const Function& function : topology.functions) {
+    names.emplace_back(function.properties.name);
+  }
+  for (const auto& [name, timing] : config.devices) {
+    if (std::ranges::find(names, name) == names.end()) {
+      refuse_word("timing: device", name, names);
+    }
   }
 }
 

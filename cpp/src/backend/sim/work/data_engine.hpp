@@ -16,8 +16,8 @@
 
 namespace pydoca::sim {
 
-/// The cards that the simulator has.
-enum class Generation : std::uint8_t { bluefield2, bluefield3 };
+/// The cards that the simulator has. all: one that has every engine, which no card of the manufacturer has.
+enum class Generation : std::uint8_t { bluefield2, bluefield3, all };
 
 /// What a queue of an engine needs of its device.
 struct EnginePlace {

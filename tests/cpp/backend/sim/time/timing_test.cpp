@@ -104,7 +104,7 @@ TEST(TimingTest, NamesThatDoNotExistAreRefused) {
   EXPECT_THAT(refusal(config), HasSubstr("bluefield2, bluefield3"));
   config = {};
   config.devices["p9"] = {};
-  EXPECT_THAT(refusal(config), HasSubstr("device \"p9\" is not a function"));
+  EXPECT_THAT(refusal(config), HasSubstr("timing: device 'p9' does not exist; use one of: pf0, pf1"));
   config = {};
   config.timing.pcie_bandwidth = -1;
   EXPECT_THAT(refusal(config), HasSubstr("pcie: bandwidth"));

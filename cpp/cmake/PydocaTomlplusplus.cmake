@@ -1,0 +1,14 @@
+# pydoca_tomlplusplus: toml++ as headers only. Private to detail/text/toml.cpp.
+find_path(PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h DOC "Directory that holds toml++/toml.h")
+if(NOT EXISTS "${PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR}/toml++/toml.h")
+  set(place "${PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR}")
+  unset(PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR CACHE) # or the next run would not look again
+  message(FATAL_ERROR
+    "pydoca needs toml++'s headers (toml++/toml.h), and they are not installed (${place}).\n"
+    "  Debian/Ubuntu: apt-get install libtomlplusplus-dev\n"
+    "  Fedora:        dnf install tomlplusplus-devel\n"
+    "  elsewhere:     -DPYDOCA_TOMLPLUSPLUS_INCLUDE_DIR=, the directory that holds toml++/toml.h")
+endif()
+
+add_library(pydoca_tomlplusplus INTERFACE)
+target_include_directories(pydoca_tomlplusplus SYSTEM INTERFACE ${PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR})

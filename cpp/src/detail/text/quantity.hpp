@@ -1,0 +1,35 @@
+/// Numbers with units, as "1.9us" and "25GB/s".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pydoca::detail {
+
+/// A multiple of the smallest unit: 10^exponent * factor.
+struct Unit {
+  std::string_view name;
+  int exponent = 0;
+  double factor = 1;
+};
+
+/// A number and what stands behind it. A number may have a sign, a fraction and an exponent, whatever the locale.
+struct Quantity {
+  std::string number;
+  int exponent = 0;
+  std::string unit;  ///< empty: the text has none
+
+  /// In the smallest unit.
+  double in(const Unit& of) const;
+};
+
+/// Nothing unless the text is a number, then spaces or none, then at most one word.
+std::optional<Quantity> to_quantity(std::string_view text);
+
+/// In the largest of the units, whose factors are 1, of which the number is at least one; reads back as the same.
+std::string with_unit(double number, std::span<const Unit> units);
+
+}  // namespace pydoca::detail

@@ -1,0 +1,179 @@
+#include "pydoca/value.hpp"
+
+#include "detail/concat.hpp"
+#include "detail/fd.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <locale>
+#include <sstream>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
+
+// Only the parser, without exceptions of its own. Its fractions are read by a stream: std::from_chars brings tables.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_ENABLE_WINDOWS_COMPAT 0
+#define TOML_FLOAT_CHARCONV 0
+#define TOML_MAX_NESTED_VALUES 64
+#include <toml++/toml.h>
+
+namespace pydoca {
+
+namespace {
+
+using detail::concat;
+
+constexpr std::size_t max_size = std::size_t{16} << 20;  // bytes
+constexpr std::size_t max_key_parts = 32;
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Status::invalid_value, why); }
+[[noreturn]] void refuse_depth() { refuse("its arrays and tables are nested too deeply"); }
+
+/// Behind the string that begins at the quotation mark.
+std::size_t end_of_string(std::string_view text, std::size_t begin) noexcept {
+  const char quote = text[begin];
+  const std::string_view triple = text.substr(begin, 3);
+  const bool is_long = triple.size() == 3 && triple[1] == quote && triple[2] == quote;
+  for (std::size_t i = begin + (is_long ? 3 : 1); i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (is_long ? text.substr(i, 3) == triple : text[i] == quote) {
+      return i + (is_long ? 3 : 1);
+    } else if (text[i] == '\n' && !is_long) {
+      return i;
+    }
+  }
+  return text.size();
+}
+
+/// The parser limits the depth of brackets, not that of a key such as a.b.c, and destroys what it has made by a
+/// recursion over both.
+void check_keys(std::string_view text) {
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '.':
+        if (++parts > max_key_parts) {
+          refuse_depth();
+        }
+        break;
+      case '"':
+      case '\'':
+        i = end_of_string(text, i) - 1;
+        break;
+      case '#':
+        i = std::min(text.find('\n', i), text.size()) - 1;
+        break;
+      case '=':
+      case ',':
+      case '[':
+      case '{':
+      case '\n':
+        parts = 0;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+Value to_value(const toml::node& node);
+
+Table to_table(const toml::table& given) {
+  Table table;
+  for (const auto& [key, node] : given) {
+    table.entries.emplace_back(std::string(key.str()), to_value(node));
+  }
+  // The parser sorts the keys.
+  std::ranges::sort(table.entries, {}, [&](const auto& entry) {
+    const toml::source_position at = given.get(entry.first)->source().begin;
+    return std::pair(at.line, at.column);
+  });
+  return table;
+}
+
+template <class T>
+Value to_other(const T& date) {
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << date;
+  return OtherValue{std::move(text).str()};
+}
+
+Value to_value(const toml::node& node) {
+  return node.visit([](const auto& value) -> Value {
+    using T = std::remove_cvref_t<decltype(value)>;
+    if constexpr (toml::is_table<T>) {
+      return to_table(value);
+    } else if constexpr (toml::is_array<T>) {
+      List list;
+      for (const toml::node& element : value) {
+        list.push_back(to_value(element));
+      }
+      return list;
+    } else if constexpr (toml::is_date<T> || toml::is_time<T> || toml::is_date_time<T>) {
+      return to_other(value.get());
+    } else {
+      return value.get();
+    }
+  });
+}
+
+/// At most one byte more than a file may have.
+std::string bytes_of(const std::string& path) {
+  constexpr std::size_t piece = std::size_t{64} << 10;
+  const bool is_name = path.find('\0') == std::string::npos;
+  const detail::Fd file(is_name ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : -1);
+  if (!file) {
+    throw FileError(is_name ? errno : EINVAL, path);
+  }
+  std::string bytes;
+  for (std::size_t size = 0; size <= max_size; bytes.resize(size)) {
+    bytes.resize(size + piece);
+    const ssize_t got = ::read(file.get(), bytes.data() + size, piece);
+    if (got < 0 && errno != EINTR) {
+      throw FileError(errno, path);
+    }
+    if (got == 0) {
+      bytes.resize(size);
+      break;
+    }
+    size += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Table parse_toml(std::string_view text) {
+  if (text.size() > max_size) {
+    refuse(concat("the file is larger than ", max_size >> 20U, " MiB"));
+  }
+  check_keys(text);
+  const toml::parse_result parsed = toml::parse(text);
+  if (parsed) {
+    return to_table(parsed.table());
+  }
+  const toml::parse_error& error = parsed.error();
+  if (error.description().find("nested value depth") != std::string_view::npos) {
+    refuse_depth();
+  }
+  const toml::source_position at = error.source().begin;
+  refuse(concat(error.description(), " (at line ", at.line, ", column ", at.column, ')'));
+}
+
+Table read_toml(const std::string& path) {
+  const std::string bytes = bytes_of(path);
+  try {
+    return parse_toml(bytes);
+  } catch (const Error& error) {
+    throw Error(error.status(), concat(path, ": ", error.what()));
+  }
+}
+
+}  // namespace pydoca
