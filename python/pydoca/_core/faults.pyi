@@ -1,9 +1,9 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 @final
 class FaultRuleOfEngine:
-    def __init__(self, keys: Mapping[str, Any], when: Callable[[str, str, int, int], bool] | None = None) -> None: ...
+    def __init__(self, keys: Mapping[str, Any], when: Any = None) -> None: ...
     @property
     def opcodes(self) -> list[str]: ...
     @property

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum, IntFlag
 from typing import Any
 
@@ -31,5 +31,5 @@ class SubmitFlags(IntFlag):
     FLUSH = 1
     OPTIMIZE_REPORTS = 2
 
-def read_toml(path: str | bytes, to_date: Callable[[str], Any] | None = None) -> dict[str, Any]: ...
+def read_toml(path: str | bytes, to_date: Any = None) -> dict[str, Any]: ...
 def require_known(what: str, words: Sequence[str], known: Sequence[str]) -> None: ...
