@@ -13,9 +13,21 @@
 #include <unistd.h>
 #include <utility>
 
-// Only the parser, without exceptions of its own. Its fractions are read by a stream: std::from_chars brings tables.
+namespace {
+
+/// Version 3.3 asserts what some malformed keys break, and without the assertion goes on.
+[[noreturn]] void refuse_key() {
+  throw pydoca::Error(pydoca::Status::invalid_value, "it is not TOML: a key is malformed, or missing before a '='");
+}
+
+}  // namespace
+
+// Only the parser, with exceptions, as without them it ends the process when memory is short. Its fractions are read by
+// a stream: std::from_chars brings tables.
+#undef NDEBUG  // or it would drop the assertions
+#define TOML_ASSERT(condition) (static_cast<bool>(condition) ? static_cast<void>(0) : refuse_key())
 #define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
+#define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
 #define TOML_FLOAT_CHARCONV 0
@@ -155,16 +167,15 @@ Table parse_toml(std::string_view text) {
     refuse(concat("the file is larger than ", max_size >> 20U, " MiB"));
   }
   check_keys(text);
-  const toml::parse_result parsed = toml::parse(text);
-  if (parsed) {
-    return to_table(parsed.table());
+  try {
+    return to_table(toml::parse(text));
+  } catch (const toml::parse_error& error) {
+    if (error.description().find("nested value depth") != std::string_view::npos) {
+      refuse_depth();
+    }
+    const toml::source_position at = error.source().begin;
+    refuse(concat(error.description(), " (at line ", at.line, ", column ", at.column, ')'));
   }
-  const toml::parse_error& error = parsed.error();
-  if (error.description().find("nested value depth") != std::string_view::npos) {
-    refuse_depth();
-  }
-  const toml::source_position at = error.source().begin;
-  refuse(concat(error.description(), " (at line ", at.line, ", column ", at.column, ')'));
 }
 
 Table read_toml(const std::string& path) {
