@@ -35,10 +35,11 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "sha": Engine((("sha",),), ("/sha/", "sha.", "sha_", "backend/hash."), 17),
+    "sha": Engine((("sha",),), ("/sha/", "sha.", "sha_", "backend/hash."), 14),
     "cache invalidation": Engine(
         (("mmap", "advise"), ("cache", "invalidate"), ("invalidate", "cache")), ("mmap_advise", "cache_"), 8
     ),
+    "compression": Engine((("compress",), ("decompress",)), ("/compress/", "compress."), 8),
     "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 19),
 }
 

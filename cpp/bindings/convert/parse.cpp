@@ -17,10 +17,6 @@ namespace pydoca::bindings {
 
 namespace {
 
-constexpr std::array algorithm_names{Named{sha_algorithm_names[0], ShaAlgorithm::sha1},
-                                     Named{sha_algorithm_names[1], ShaAlgorithm::sha256},
-                                     Named{sha_algorithm_names[2], ShaAlgorithm::sha512}};
-
 template <class Names>
 auto find(const Names& names, std::string_view what, std::string_view word) {
   std::vector<std::string_view> known;
@@ -189,9 +185,12 @@ RdmaAddressType to_address_type(py::handle value) {
   return find(address_type_names, "address type", to_utf8(value));
 }
 
-ShaAlgorithm to_sha_algorithm(py::handle name) {
-  if (!py::isinstance<py::str>(name)) refuse_type("algorithm", "a str", name);
-  return find(algorithm_names, "algorithm", to_utf8(name));
+std::uint64_t to_enumerator(py::handle name, std::string_view what, std::span<const std::string_view> names) {
+  if (!py::isinstance<py::str>(name)) refuse_type(what, "a str", name);
+  const std::string word = to_utf8(name);
+  const auto place = std::ranges::find(names, word);
+  if (place == names.end()) refuse_word(what, word, {names.begin(), names.end()});
+  return static_cast<std::uint64_t>(place - names.begin());
 }
 
 std::string to_text(const MacAddr& address) {

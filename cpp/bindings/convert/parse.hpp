@@ -4,7 +4,6 @@
 
 #include <pydoca/clock.hpp>
 #include <pydoca/rdma.hpp>
-#include <pydoca/sha_algorithm.hpp>
 #include <pydoca/sync_event.hpp>
 #include <pydoca/types.hpp>
 #include <pydoca/words.hpp>
@@ -74,8 +73,8 @@ RdmaTransport to_transport(py::handle value);
 /// "ipv4", "ipv6" or "gid".
 RdmaAddressType to_address_type(py::handle value);
 
-/// "sha1", "sha256" or "sha512".
-ShaAlgorithm to_sha_algorithm(py::handle name);
+/// The number of the name; what: of the message. Throws TypeError unless it is a str.
+std::uint64_t to_enumerator(py::handle name, std::string_view what, std::span<const std::string_view> names);
 
 using MacAddr = std::array<std::uint8_t, 6>;
 using Ipv4Addr = std::array<std::uint8_t, 4>;

@@ -179,7 +179,7 @@ std::shared_ptr<BufObject> BufObject::last() const {
 }
 
 Buf* element_of(const py::object& buf) {
-  if (buf.is_none()) return nullptr;
+  if (!buf || buf.is_none()) return nullptr;
   return &argument_of<BufObject>(buf.ptr(), "a pydoca.Buf").get();
 }
 

@@ -78,7 +78,8 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
 /// Throws the exception for a failed call on a buf; what names the operation. Returns for success.
 void check_buf(Status status, const Buf& buf, std::string_view what);
 
-/// The operand for a task: the Buf's, or null for None. Throws TypeError for any other type, bad_state once released.
+/// The operand for a task: the Buf's, or null for None and for no object. Throws TypeError for any other type,
+/// bad_state once released.
 Buf* element_of(const py::object& buf);
 
 /// The data section, for views. Throws bad_state once released, BufferError when the memory is imported.

@@ -12,13 +12,15 @@ namespace {
 class InvalidateTaskObject final : public LibraryTaskObject {
  public:
   InvalidateTaskObject(py::object context, MmapAdviseInvalidateCacheTask& slot)
-      : LibraryTaskObject(std::move(context), slot, 0, mmap_advise_invalidate_cache) {}
+      : LibraryTaskObject(std::move(context), slot, 0, mmap_advise_invalidate_cache, room_) {}
 
  private:
   void set_operands() override {
-    static_cast<void>(static_cast<MmapAdviseInvalidateCacheTask&>(*slot()).set_buf(element_of(operands().buf)));
+    static_cast<void>(static_cast<MmapAdviseInvalidateCacheTask&>(*slot()).set_buf(element_of(operand(0).object)));
     LibraryTaskObject::set_operands();
   }
+
+  OperandValue room_[mmap_advise_invalidate_cache.operands.size()];
 };
 
 Status take_invalidation(MmapAdvise& advise, MmapAdviseInvalidateCacheTask*& slot) {
@@ -46,10 +48,8 @@ void bind_invalidate_task(py::module_& module) {
       "Drops the data of buf from the caches of the DPU, so that the next access reads memory. What the caches\n"
       "have changed is written back first.")
       .def_property(
-          "buf", [](const InvalidateTaskObject& self) { return self.operands().buf; },
-          [](InvalidateTaskObject& self, py::object value) {
-            self.set_object(&Operands::buf, Operand::buf, std::move(value));
-          },
+          "buf", [](const InvalidateTaskObject& self) { return self.get(mmap_advise_operands[0]); },
+          [](InvalidateTaskObject& self, const py::object& value) { self.set(mmap_advise_operands[0], value); },
           "The Buf, None once the task is freed. Setting it raises InUseError in flight.");
   made_by(module, "MmapAdviseInvalidateCacheTask", "MmapAdvise.invalidate_cache()");
 }

@@ -46,29 +46,24 @@ void bind_enums(py::module_& module) {
 
 void bind_operands(py::classh<RdmaTaskObject, LibraryTaskObject>& type) {
   type.def_property(
-      "result_buf", [](const RdmaTaskObject& self) { return self.operands().result; },
-      [](RdmaTaskObject& self, py::object value) {
-        self.set_object(&Operands::result, Operand::result, std::move(value));
-      },
+      "result_buf", [](const RdmaTaskObject& self) { return self.get(rdma_operands::answer); },
+      [](RdmaTaskObject& self, const py::object& value) { self.set(rdma_operands::answer, value); },
       "The Buf to which an atomic, or remote_net_sync_event_notify_add, appends the old value. None for\n"
       "other tasks, and once the task is freed. Setting it raises InUseError in flight.");
   type.def_property(
-      "sync_event", [](const RdmaTaskObject& self) { return self.operands().event; },
-      [](RdmaTaskObject& self, py::object value) {
-        self.set_object(&Operands::event, Operand::event, std::move(value));
-      },
+      "sync_event", [](const RdmaTaskObject& self) { return self.get(rdma_operands::event); },
+      [](RdmaTaskObject& self, const py::object& value) { self.set(rdma_operands::event, value); },
       "The peer's SyncEventRemoteNet of a remote_net_sync_event task. None for other tasks, and once the task\n"
       "is freed. Setting it raises InUseError in flight.");
-  const auto number = [&](Operand operand, auto which, const char* doc) {
+  const auto number = [&](const Operand& operand, const char* doc) {
     type.def_property(
-        std::string(name_of(operand)).c_str(), [which](const RdmaTaskObject& self) { return self.operands().*which; },
-        [operand](RdmaTaskObject& self, const py::object& value) { self.set_number(operand, value); }, doc);
+        operand.name, [&operand](const RdmaTaskObject& self) { return self.number(operand); },
+        [&operand](RdmaTaskObject& self, const py::object& value) { self.set(operand, value); }, doc);
   };
-  number(Operand::cmp_data, &Operands::compare, "The value that atomic_cmp_swp compares with.");
-  number(Operand::swap_data, &Operands::number, "The value that atomic_cmp_swp writes when the comparison is equal.");
-  number(Operand::add_data, &Operands::number,
-         "The number that atomic_fetch_add, or remote_net_sync_event_notify_add, adds.");
-  number(Operand::immediate_data, &Operands::immediate, "The number that send_imm or write_imm sends: 0..2**32-1.");
+  number(rdma_operands::compare, "The value that atomic_cmp_swp compares with.");
+  number(rdma_operands::swap, "The value that atomic_cmp_swp writes when the comparison is equal.");
+  number(rdma_operands::add, "The number that atomic_fetch_add, or remote_net_sync_event_notify_add, adds.");
+  number(rdma_operands::immediate, "The number that send_imm or write_imm sends: 0..2**32-1.");
 }
 
 void bind_rdma_task(py::module_& module) {

@@ -6,56 +6,83 @@
 #include "memory/sync_event_remote_net.hpp"
 #include "rdma/rdma_connection_object.hpp"
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <endian.h>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace pydoca::bindings {
 
+namespace {
+
+void give_event(RdmaTask& task, const py::object& event) {
+  // Shares the Python object's handle, which lives as long as the operand.
+  static_cast<void>(task.set_sync_event(!event || event.is_none() ? std::shared_ptr<SyncEventRemoteNet>()
+                                                                  : event.cast<SyncEventRemoteNetObject&>().shared()));
+}
+
+/// Gives the slot the operand at that place, by the library's setter of its name.
+template <RdmaTaskKind kind, std::size_t place>
+void give(RdmaTask& task, const OperandValue& value) {
+  constexpr std::string_view name = traits_of(kind).operands[place].name;
+  if constexpr (name == "src") {
+    static_cast<void>(task.set_src_buf(element_of(value.object)));
+  } else if constexpr (name == "dst") {
+    static_cast<void>(task.set_dst_buf(element_of(value.object)));
+  } else if constexpr (name == "result") {
+    static_cast<void>(task.set_result_buf(element_of(value.object)));
+  } else if constexpr (name == "event") {
+    give_event(task, value.object);
+  } else if constexpr (name == "immediate_data") {
+    static_cast<void>(task.set_immediate_data(htobe32(static_cast<std::uint32_t>(value.number))));
+  } else if constexpr (name == "cmp_data") {
+    static_cast<void>(task.set_cmp_data(value.number));
+  } else if constexpr (name == "swap_data") {
+    static_cast<void>(task.set_swap_data(value.number));
+  } else {
+    static_assert(name == "add_data");
+    static_cast<void>(task.set_add_data(value.number));
+  }
+}
+
+template <RdmaTaskKind kind>
+void give_all(RdmaTask& task, std::span<const OperandValue> operands) {
+  [&]<std::size_t... place>(std::index_sequence<place...>) {
+    (give<kind, place>(task, operands[place]), ...);
+  }(std::make_index_sequence<traits_of(kind).operands.size()>());
+}
+
+/// By kind.
+constexpr auto give_operands = []<std::size_t... kind>(std::index_sequence<kind...>) {
+  return std::array{&give_all<static_cast<RdmaTaskKind>(kind)>...};
+}(std::make_index_sequence<num_rdma_task_kinds>());
+
+}  // namespace
+
 RdmaTaskObject::RdmaTaskObject(py::object context, RdmaTask& slot)
-    : LibraryTaskObject(std::move(context), slot, static_cast<std::size_t>(slot.kind()), traits_of(slot.kind())),
+    : LibraryTaskObject(std::move(context), slot, static_cast<std::size_t>(slot.kind()), traits_of(slot.kind()), room_),
       kind_(slot.kind()) {}
 
 const void* RdmaTaskObject::answer_place() const {
   if (!traits().answers_word) {
     return nullptr;
   }
-  const Buf* const buf = element_of(traits().fills == Operand::dst ? operands().dst : operands().result);
+  const Buf* const buf = element_of(operand(traits().find(OperandType::target)).object);
   const bool here = buf != nullptr && !buf->mmap()->is_from_export();
   return here ? std::bit_cast<const void*>(buf->data() + buf->data_len()) : nullptr;
 }
 
 void RdmaTaskObject::set_operands() {
   RdmaTask& task = rdma_slot();
-  // An operand that tasks of this kind lack is None here. Its setter refuses, which changes nothing.
-  static_cast<void>(task.set_src_buf(element_of(operands().src)));
-  static_cast<void>(task.set_dst_buf(element_of(operands().dst)));
   if (kind_ != RdmaTaskKind::receive) {
-    set_remote_operands();
+    static_cast<void>(task.set_connection(connection_.cast<RdmaConnectionObject&>().shared()));
   }
-  LibraryTaskObject::set_operands();
-}
-
-void RdmaTaskObject::set_remote_operands() {
-  RdmaTask& task = rdma_slot();
-  const Operands& given = operands();
-  static_cast<void>(task.set_connection(given.connection.cast<RdmaConnectionObject&>().shared()));
-  static_cast<void>(task.set_immediate_data(htobe32(given.immediate)));
-  if (kind_ < RdmaTaskKind::atomic_cmp_swp) {
-    return;
-  }
-  static_cast<void>(task.set_result_buf(element_of(given.result)));
-  static_cast<void>(task.set_cmp_data(given.compare));
-  static_cast<void>(task.set_swap_data(given.number));
-  static_cast<void>(task.set_add_data(given.number));
-  if (traits().has(Operand::event)) {
-    // Shares the Python object's handle, which lives as long as the operand.
-    static_cast<void>(task.set_sync_event(given.event.is_none()
-                                              ? std::shared_ptr<SyncEventRemoteNet>()
-                                              : given.event.cast<SyncEventRemoteNetObject&>().shared()));
-  }
+  give_operands[static_cast<std::size_t>(kind_)](task, operands());
   answer_place_ = answer_place();
+  LibraryTaskObject::set_operands();
 }
 
 void RdmaTaskObject::set_connection(py::object connection) {
@@ -67,7 +94,7 @@ void RdmaTaskObject::set_connection(py::object connection) {
                       (kind_ == RdmaTaskKind::receive ? "it takes the messages of every connection"
                                                       : wanted.describe() + " is another context's"));
   }
-  keep_connection(std::move(connection));
+  const py::object dropped = std::exchange(connection_, std::move(connection));
 }
 
 void RdmaTaskObject::completed(Status status) {
@@ -86,7 +113,7 @@ void RdmaTaskObject::completed(Status status) {
     immediate_ = be32toh(task.result_immediate_data());
     RdmaConnectionObject* const connection =
         task.connection() != nullptr ? RdmaConnectionObject::of(*task.connection()) : nullptr;
-    keep_connection(connection != nullptr ? connection->self() : py::none());
+    const py::object dropped = std::exchange(connection_, connection != nullptr ? connection->self() : py::none());
   }
 }
 
@@ -117,7 +144,13 @@ bool RdmaTaskObject::may_be_dropped() const noexcept {
   return kind_ == RdmaTaskKind::receive && slot() != nullptr && slot()->status() == Status::shutdown;
 }
 
+void RdmaTaskObject::each_reference(References& references) {
+  references.keep(connection_);
+  LibraryTaskObject::each_reference(references);
+}
+
 void RdmaTaskObject::clear() {
+  const py::object dropped = std::exchange(connection_, py::none());
   answer_place_ = nullptr;
   succeeded_ = has_answer_ = false;
   LibraryTaskObject::clear();

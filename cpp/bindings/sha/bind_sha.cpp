@@ -11,14 +11,21 @@ namespace pydoca::bindings {
 
 namespace {
 
-ShaAlgorithm algorithm_of(const LibraryTaskObject& task) { return static_cast<ShaAlgorithm>(task.operands().number); }
+ShaAlgorithm to_algorithm(py::handle name) {
+  return static_cast<ShaAlgorithm>(to_enumerator(name, "algorithm", sha_algorithm_names));
+}
+ShaAlgorithm algorithm_of(const LibraryTaskObject& task) {
+  return static_cast<ShaAlgorithm>(task.number(sha_operands[2]));
+}
 
 class HashTaskObject final : public DataTaskObject<ShaHashTask, sha_hash> {
  public:
   using DataTaskObject::DataTaskObject;
 
  protected:
-  void set_others(ShaHashTask& task) override { static_cast<void>(task.set_algorithm(algorithm_of(*this))); }
+  void set_others(ShaHashTask& task) override {
+    static_cast<void>(task.set_algorithm(static_cast<ShaAlgorithm>(operand(2).number)));
+  }
 };
 
 class PartialHashTaskObject final : public DataTaskObject<ShaPartialHashTask, sha_partial_hash, 1> {
@@ -26,7 +33,8 @@ class PartialHashTaskObject final : public DataTaskObject<ShaPartialHashTask, sh
   using DataTaskObject::DataTaskObject;
 
   /// Hides the base's: also the slot of a spare begins a message.
-  void prepare(Operands operands) noexcept {
+  template <std::size_t count>
+  void prepare(GivenOperands<count> operands) noexcept {
     static_cast<void>(library_task()->reset());
     DataTaskObject::prepare(std::move(operands));
   }
@@ -47,9 +55,11 @@ class PartialHashTaskObject final : public DataTaskObject<ShaPartialHashTask, sh
   bool has_result() const { return !is_freed() && library_task()->has_result(); }
 
  protected:
-  void set_others(ShaPartialHashTask& task) override { static_cast<void>(task.set_algorithm(algorithm_of(*this))); }
-  void require_settable(Operand operand, const std::string& what) const override {
-    if (operand != Operand::src && library_task()->has_begun()) {
+  void set_others(ShaPartialHashTask& task) override {
+    static_cast<void>(task.set_algorithm(static_cast<ShaAlgorithm>(operand(2).number)));
+  }
+  void require_settable(std::string_view name, const std::string& what) const override {
+    if (name != "src" && library_task()->has_begun()) {
       raise(Status::bad_state, what + " of " + describe() + ": its message has begun; reset() begins another");
     }
   }
@@ -85,7 +95,7 @@ void bind_algorithm(Class& type, const char* doc) {
       [](const LibraryTaskObject& self) {
         return to_str(sha_algorithm_names[static_cast<std::size_t>(algorithm_of(self))]);
       },
-      [](LibraryTaskObject& self, py::handle value) { self.set_number(Operand::algorithm, value); }, doc);
+      [](LibraryTaskObject& self, py::handle value) { self.set(sha_operands[2], value); }, doc);
 }
 
 void bind_hash_task(py::module_& module) {
@@ -122,13 +132,13 @@ void bind_partial_hash_task(py::module_& module) {
 template <typename Class>
 void bind_sha_capabilities(Class& type) {
   const auto is_algorithm_supported = [](const DeviceInfo& info, py::handle algorithm) {
-    return Sha::is_algorithm_supported(info, to_sha_algorithm(algorithm));
+    return Sha::is_algorithm_supported(info, to_algorithm(algorithm));
   };
   const auto min_dst_buf_size = [](const DeviceInfo& info, py::handle algorithm) {
-    return Sha::min_dst_buf_size(info, to_sha_algorithm(algorithm));
+    return Sha::min_dst_buf_size(info, to_algorithm(algorithm));
   };
   const auto block_size = [](const DeviceInfo& info, py::handle algorithm) {
-    return Sha::partial_hash_block_size(info, to_sha_algorithm(algorithm));
+    return Sha::partial_hash_block_size(info, to_algorithm(algorithm));
   };
   type.def_static("is_supported", &Sha::is_supported, "info"_a, "Whether the device has a SHA engine.")
       .def_static("is_algorithm_supported", is_algorithm_supported, "info"_a, "algorithm"_a,

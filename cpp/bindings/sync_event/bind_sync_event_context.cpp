@@ -18,8 +18,16 @@ namespace pydoca::bindings {
 namespace {
 
 template <SyncEventOperation operation>
-py::object take_task(PyObject* self, SyncEventRequest request, py::handle user_data, bool submit) {
-  request.operation = operation;
+using EventGiven = GivenOperands<TaskParameters<traits_of(operation)>::size>;
+
+template <SyncEventOperation operation>
+py::object take_task(PyObject* self, const EventGiven<operation>& operands, py::handle user_data, bool submit) {
+  SyncEventRequest request{.operation = operation};
+  if constexpr (std::tuple_size_v<EventGiven<operation>> > 0) {
+    request.operand = operands[0].number;
+    request.number = operands[0].given;
+  }
+  if constexpr (std::tuple_size_v<EventGiven<operation>> > 1) request.mask = operands[1].number;
   const auto new_slot = [&](SyncEventContextObject& context) -> SyncEventTask& { return context.new_slot(request); };
   return make_task<SyncEventTaskObject, SyncEventContextObject>(self, static_cast<std::size_t>(operation), request,
                                                                 user_data, submit, new_slot);
@@ -27,7 +35,7 @@ py::object take_task(PyObject* self, SyncEventRequest request, py::handle user_d
 
 template <SyncEventOperation operation>
 PyMethodDef method(const char* doc) {
-  return task_method<traits_of(operation), &take_task<operation>, SyncEventRequest>(doc);
+  return task_method<traits_of(operation), &take_task<operation>>(doc);
 }
 
 std::span<PyMethodDef> context_operations() {

@@ -24,16 +24,6 @@ struct SyncEventRequest {
   std::uint64_t operand = 0;
   std::uint64_t mask = all_bits;
   py::handle number{};  ///< the operand as a Python object; null where that is not needed
-
-  void set_default(std::uint64_t value) noexcept { mask = value; }
-  void set(Operand which, PyObject* value) {
-    if (which == Operand::mask) {
-      mask = to_u64(value, "mask");
-    } else {
-      number = value;
-      operand = to_u64(value, "value");
-    }
-  }
 };
 
 class SyncEventTaskObject final : public TaskObject {
@@ -67,7 +57,7 @@ class SyncEventTaskObject final : public TaskObject {
 
  private:
   SyncEventTask& event_slot() const { return static_cast<SyncEventTask&>(*slot()); }
-  bool is_wait() const noexcept { return traits_of(operation_).has(Operand::mask); }
+  bool is_wait() const noexcept { return operation_ >= SyncEventOperation::wait_gt; }
 
   SyncEventOperation operation_;
   std::uint64_t operand_ = 0;

@@ -120,18 +120,15 @@ void bind_task_properties(Class& type) {
 /// Binds the operands that tasks of several libraries have, under DOCA's names.
 void bind_library_task(py::module_& module) {
   py::classh<LibraryTaskObject, TaskObject> type(module, "LibraryTask", "A task that works on bufs.");
-  const auto buf = [&](const char* name, py::object Operands::* which, Operand operand, const char* doc) {
+  const auto buf = [&](const Operand& operand, const char* doc) {
     type.def_property(
-        name, [which](const LibraryTaskObject& self) { return self.operands().*which; },
-        [which, operand](LibraryTaskObject& self, py::object value) {
-          self.set_object(which, operand, std::move(value));
-        },
-        doc);
+        operand.name, [&operand](const LibraryTaskObject& self) { return self.get(operand); },
+        [&operand](LibraryTaskObject& self, const py::object& value) { self.set(operand, value); }, doc);
   };
-  buf("src", &Operands::src, Operand::src,
+  buf(source_and_target[0],
       "The Buf with the data. None when tasks of this kind have no src, and once the task is freed. Setting\n"
       "it raises InUseError in flight.");
-  buf("dst", &Operands::dst, Operand::dst,
+  buf(source_and_target[1],
       "The Buf to which the task appends, or that an atomic changes. None when tasks of this kind have no\n"
       "dst, and once the task is freed. Setting it raises InUseError in flight.");
 }

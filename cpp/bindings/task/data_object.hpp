@@ -27,19 +27,22 @@ template <class Slot, const TaskTraits& task_traits, std::size_t task_kind = 0>
 class DataTaskObject : public LibraryTaskObject {
  public:
   DataTaskObject(py::object context, Slot& slot)
-      : LibraryTaskObject(std::move(context), slot, task_kind, task_traits) {}
+      : LibraryTaskObject(std::move(context), slot, task_kind, task_traits, room_) {}
 
  protected:
   /// Null once the task is freed.
   Slot* library_task() const noexcept { return static_cast<Slot*>(slot()); }
   void set_operands() final {
     Slot& task = *library_task();
-    static_cast<void>(task.set_src(element_of(operands().src)));
-    static_cast<void>(task.set_dst(element_of(operands().dst)));
+    static_cast<void>(task.set_src(element_of(operand(task_traits.find("src")).object)));
+    static_cast<void>(task.set_dst(element_of(operand(task_traits.find("dst")).object)));
     set_others(task);
     LibraryTaskObject::set_operands();
   }
   virtual void set_others(Slot& /*task*/) {}
+
+ private:
+  OperandValue room_[task_traits.operands.size()];
 };
 
 /// A kind of tasks of a library: its class, its traits, the library's methods for its conf and its number, and
@@ -56,6 +59,9 @@ struct DataKind {
 /// A context whose tasks are of these kinds, in the order of their numbers.
 template <class Library, class... Kinds>
 class DataContextObject final : public ContextObject {
+  template <std::size_t kind>
+  using KindAt = std::tuple_element_t<kind, std::tuple<Kinds...>>;
+
  public:
   DataContextObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
       : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
@@ -64,8 +70,8 @@ class DataContextObject final : public ContextObject {
 
   /// Makes the task of the method of that kind.
   template <class TaskClass, std::size_t kind = 0>
-  static py::object make(PyObject* self, Operands operands, py::handle user_data, bool submit) {
-    operands.require_types();
+  static py::object make(PyObject* self, GivenOperands<KindAt<kind>::traits.operands.size()> operands,
+                         py::handle user_data, bool submit) {
     return make_task<TaskClass, DataContextObject>(
         self, kind, std::move(operands), user_data, submit,
         [](DataContextObject& context) -> auto& { return context.template new_slot<kind>(); });
@@ -89,9 +95,6 @@ class DataContextObject final : public ContextObject {
   }
 
  private:
-  template <std::size_t kind>
-  using KindAt = std::tuple_element_t<kind, std::tuple<Kinds...>>;
-
   /// "mmap_advise", of MmapAdvise.
   static std::string library_name(std::string_view class_name) {
     std::string text;

@@ -6,6 +6,7 @@
 
 #include "call/raw_method.hpp"
 #include "convert/pybind.hpp"
+#include "memory/buf_object.hpp"
 #include "task/context_object.hpp"
 #include "task/task_object.hpp"
 
@@ -13,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,40 +22,41 @@
 
 namespace pydoca::bindings {
 
-/// The operands of a task; None for each that tasks of its kind do not have.
-struct Operands {
-  py::object connection = py::none();
-  py::object src = py::none();
-  py::object dst = py::none();
-  py::object buf = py::none();
-  py::object result = py::none();
-  py::object event = py::none();
-  std::uint64_t compare = 0;
-  std::uint64_t number = 0;     ///< the number to add or to swap in, or the algorithm
-  std::uint32_t immediate = 0;  ///< in this machine's byte order
-
-  /// Throws TypeError or InvalidValueError for what does not fit.
-  void set(Operand operand, PyObject* value);
-  /// The value of the operand that a call may leave out.
-  void set_default(std::uint64_t value) noexcept { number = value; }
-  /// Throws TypeError unless the operand is a Buf or a SyncEventRemoteNet, as its kind requires; bad_state for a
-  /// released Buf.
-  void require_types() const;
+/// An operand as a task has it: an object, or the number that it stands for.
+struct OperandValue {
+  py::object object;
+  std::uint64_t number = 0;
 };
+
+/// The operands that a call gives, by their places in the task's traits.
+struct GivenOperand : OperandValue {
+  PyObject* given = nullptr;  ///< as the call has it; null where it was left out
+};
+template <std::size_t count>
+using GivenOperands = std::array<GivenOperand, count>;
+
+/// What value stands for as an operand of that kind. Throws TypeError or InvalidValueError for what does not fit,
+/// bad_state for a released Buf.
+OperandValue to_operand(const Operand& operand, PyObject* value);
 
 class LibraryTaskObject : public TaskObject {
  public:
-  /// kind: the index of the task in its library's table. traits: its entry there.
-  LibraryTaskObject(py::object context, Task& slot, std::size_t kind, const TaskTraits& traits)
-      : TaskObject(std::move(context), slot, kind), kind_(kind), traits_(traits) {}
+  /// kind: the index of the task in its library's table. traits: its entry there. operands: room of the derived class,
+  /// which may not have been constructed yet.
+  LibraryTaskObject(py::object context, Task& slot, std::size_t kind, const TaskTraits& traits, OperandValue* operands)
+      : TaskObject(std::move(context), slot, kind), kind_(kind), traits_(traits), operands_(operands) {}
 
-  const Operands& operands() const noexcept { return operands_; }
   /// For a task that no other code refers to.
-  void prepare(Operands operands) noexcept { operands_ = std::move(operands); }
-  // For another submission. Throws in_use in flight, invalid_value when tasks of this kind lack the operand.
-  // Throws TypeError for an object of another class.
-  void set_object(py::object Operands::* which, Operand operand, py::object value);
-  void set_number(Operand operand, py::handle value);
+  template <std::size_t count>
+  void prepare(GivenOperands<count> operands) noexcept {
+    for (std::size_t place = 0; place < count; ++place) operands_[place] = std::move(operands[place]);
+  }
+  /// The operand of that name, for another submission. Throws in_use in flight, what to_operand() does, invalid_value
+  /// when tasks of this kind lack the operand.
+  void set(const Operand& wanted, py::handle value);
+  // None, or 0 for a number, when tasks of this kind lack it.
+  py::object get(const Operand& wanted) const;
+  std::uint64_t number(const Operand& wanted) const noexcept;
 
   std::string describe() const override;
   void each_reference(References& references) override;
@@ -62,19 +65,19 @@ class LibraryTaskObject : public TaskObject {
  protected:
   std::size_t kind() const noexcept override { return kind_; }
   const TaskTraits& traits() const noexcept { return traits_; }
+  const OperandValue& operand(std::size_t place) const noexcept { return operands_[place]; }
+  std::span<OperandValue> operands() const noexcept { return {operands_, traits_.operands.size()}; }
   std::vector<const Buf*> lent_bufs() const override;
   /// A derived class gives the slot its operands, then calls this.
   void set_operands() override;
-  /// Keeps the connection, which says from where a message came.
   void forget_operands() noexcept override;
   /// What a setter of a derived class has against it at this moment; throws. what: of the message.
-  virtual void require_settable(Operand /*operand*/, const std::string& /*what*/) const {}
-  void keep_connection(py::object connection) noexcept { operands_.connection = std::move(connection); }
+  virtual void require_settable(std::string_view /*name*/, const std::string& /*what*/) const {}
 
  private:
   const std::size_t kind_;
   const TaskTraits& traits_;
-  Operands operands_;
+  OperandValue* const operands_;
   std::uint64_t length_ = 0;  ///< the bytes of src or buf, for messages
 };
 
@@ -96,52 +99,63 @@ py::object make_task(py::handle context, std::size_t kind, Prepared&& operands, 
   return object;
 }
 
-/// The name of an operand as Python's parameter; empty for one that is not a parameter.
-constexpr std::string_view parameter_name(Operand operand) noexcept {
-  const bool is_value = operand == Operand::set_val || operand == Operand::inc_val || operand == Operand::wait_val;
-  return operand == Operand::fetched ? "" : is_value ? "value" : name_of(operand);
-}
+/// Whether the operand is a parameter of the method that makes the task.
+constexpr bool is_parameter(const Operand& operand) noexcept { return operand.type != OperandType::fetched; }
 
 /// The parameters of the method that makes tasks with these traits: the operands, user_data, submit.
 template <const TaskTraits& traits>
 struct TaskParameters {
-  static constexpr std::size_t size = static_cast<std::size_t>(
-      std::ranges::count_if(traits.operands, [](Operand operand) { return !parameter_name(operand).empty(); }));
+  static constexpr std::size_t size = static_cast<std::size_t>(std::ranges::count_if(traits.operands, &is_parameter));
+  static_assert(std::ranges::is_partitioned(traits.operands, &is_parameter));
   static constexpr std::array<const char*, size + 2> names = [] {
     std::array<const char*, size + 2> names{};
-    for (std::size_t i = 0; i < size; ++i) names[i] = parameter_name(traits.operands[i]).data();
+    for (std::size_t i = 0; i < size; ++i) names[i] = traits.operands[i].parameter;
     names[size] = "user_data";
     names[size + 1] = "submit";
     return names;
   }();
-  static constexpr std::size_t num_required = size - (traits.optional != Operand::none ? 1 : 0);
-  static_assert(num_required == size || traits.operands[num_required] == traits.optional);
-  static constexpr Parameters all{traits.name, names, num_required, size};
+  static constexpr std::size_t num_required = static_cast<std::size_t>(
+      std::ranges::count_if(traits.operands, [](const Operand& operand) { return !operand.may_be_left_out; }));
+  static constexpr std::size_t num_needed = std::min(num_required, size);
+  static constexpr Parameters all{traits.name, names, num_needed, size};
 };
 
 /// The signature of that method, and its doc.
 std::string task_doc(const TaskTraits& traits, const char* doc);
 
-/// A method that makes tasks: make(self, operands, user_data or null, submit) returns the task. Request takes the
-/// operands by set(operand, value), and set_default(value) for the one that the call may leave out.
-template <const TaskTraits& traits, auto make, class Request = Operands>
+/// value: null where the call left the operand out.
+template <const TaskTraits& traits, std::size_t place>
+void take_operand(GivenOperand& taken, PyObject* value) {
+  constexpr const Operand& operand = traits.operands[place];
+  taken.given = value;
+  if constexpr (operand.is_buf()) {
+    taken.object = py::reinterpret_borrow<py::object>(value);
+    static_cast<void>(element_of(taken.object));
+  } else if (operand.may_be_left_out && value == nullptr) {
+    taken.number = operand.standing;
+  } else {
+    static_cast<OperandValue&>(taken) = to_operand(operand, value);
+  }
+}
+
+/// A method that makes tasks: make(self, operands, user_data or null, submit) returns the task.
+template <const TaskTraits& traits, auto make>
 PyObject* make_task_of(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   using Given = TaskParameters<traits>;
   return guarded([&] {
     const auto values = arguments<Given::size + 2>(Given::all, args, num_args, keywords);
-    Request request{};
-    if constexpr (traits.optional != Operand::none) request.set_default(traits.default_number);
-    for (std::size_t i = 0; i < Given::size; ++i) {
-      if (i < Given::num_required || values[i] != nullptr) request.set(traits.operands[i], values[i]);
-    }
-    return make(self, std::move(request), values[Given::size], is_true(values[Given::size + 1])).release().ptr();
+    GivenOperands<Given::size> operands;
+    [&]<std::size_t... place>(std::index_sequence<place...>) {
+      (take_operand<traits, place>(operands[place], values[place]), ...);
+    }(std::make_index_sequence<Given::size>());
+    return make(self, std::move(operands), values[Given::size], is_true(values[Given::size + 1])).release().ptr();
   });
 }
 
-template <const TaskTraits& traits, auto make, class Request = Operands>
+template <const TaskTraits& traits, auto make>
 PyMethodDef task_method(const char* doc) {
   static const std::string text = task_doc(traits, doc);
-  return raw_entry(traits.name, &make_task_of<traits, make, Request>, text.c_str());
+  return raw_entry(traits.name, &make_task_of<traits, make>, text.c_str());
 }
 
 }  // namespace pydoca::bindings

@@ -14,10 +14,7 @@
 
 namespace pydoca {
 
-inline constexpr TaskTraits compress_decompress_deflate{.name = "decompress_deflate",
-                                                        .operands = {Operand::src, Operand::dst},
-                                                        .sends = Operand::src,
-                                                        .fills = Operand::dst};
+inline constexpr TaskTraits compress_decompress_deflate{.name = "decompress_deflate", .operands = source_and_target};
 
 /// Expands src's data, in list order: one DEFLATE stream (RFC 1951), without the header and trailer of zlib or gzip
 /// (DOCA Compress Programming Guide: doca_compress_task_decompress_deflate). On success the plain data is appended to

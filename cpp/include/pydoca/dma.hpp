@@ -15,8 +15,7 @@
 namespace pydoca {
 
 /// The one task of the library.
-inline constexpr TaskTraits dma_memcpy{
-    .name = "memcpy", .operands = {Operand::src, Operand::dst}, .sends = Operand::src, .fills = Operand::dst};
+inline constexpr TaskTraits dma_memcpy{.name = "memcpy", .operands = source_and_target};
 
 /// Copies src's data, in list order, to dst's tailrooms, in list order (DOCA DMA Programming Guide:
 /// doca_dma_task_memcpy). On success dst's data_len() grows by the copied length. After a failure part of dst's

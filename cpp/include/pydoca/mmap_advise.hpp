@@ -13,8 +13,8 @@
 
 namespace pydoca {
 
-inline constexpr TaskTraits mmap_advise_invalidate_cache{
-    .name = "invalidate_cache", .operands = {Operand::buf}, .sends = Operand::buf};
+inline constexpr Operand mmap_advise_operands[] = {{.name = "buf", .type = OperandType::source}};
+inline constexpr TaskTraits mmap_advise_invalidate_cache{.name = "invalidate_cache", .operands = mmap_advise_operands};
 
 /// Drops the data of buf from the caches of the DPU's processor, so that the next access reads memory
 /// (doca_mmap_advise_task_invalidate_cache). What the caches have changed is written back first. The buf is a single

@@ -25,56 +25,61 @@ enum class RdmaTaskKind : std::uint8_t {
 };
 inline constexpr std::size_t num_rdma_task_kinds = 11;
 
+namespace rdma_operands {
+
+inline constexpr Operand source{.name = "src", .type = OperandType::source};
+inline constexpr Operand target{.name = "dst", .type = OperandType::target};
+inline constexpr Operand remote_source{.name = "src", .type = OperandType::remote};
+inline constexpr Operand remote_target{.name = "dst", .type = OperandType::remote};
+inline constexpr Operand answer{.name = "result", .type = OperandType::target};
+inline constexpr Operand event{.name = "event", .type = OperandType::event};
+inline constexpr Operand immediate{.name = "immediate_data", .type = OperandType::u32};
+inline constexpr Operand compare{.name = "cmp_data", .type = OperandType::u64};
+inline constexpr Operand swap{.name = "swap_data", .type = OperandType::u64};
+inline constexpr Operand add{.name = "add_data", .type = OperandType::u64};
+
+inline constexpr Operand receive[] = {target};
+inline constexpr Operand send[] = {source};
+inline constexpr Operand send_imm[] = {source, immediate};
+inline constexpr Operand read[] = {remote_source, target};
+inline constexpr Operand write[] = {source, remote_target};
+inline constexpr Operand write_imm[] = {source, remote_target, immediate};
+inline constexpr Operand cmp_swp[] = {remote_target, answer, compare, swap};
+inline constexpr Operand fetch_add[] = {remote_target, answer, add};
+inline constexpr Operand event_get[] = {event, target};
+inline constexpr Operand event_set[] = {event, source};
+inline constexpr Operand event_add[] = {event, answer, add};
+
+}  // namespace rdma_operands
+
 /// By RdmaTaskKind.
 inline constexpr std::array<TaskTraits, num_rdma_task_kinds> rdma_tasks{{
-    {.name = "receive", .operands = {Operand::dst}, .fills = Operand::dst, .bufs_may_lack = true},
-    {.name = "send", .operands = {Operand::src}, .sends = Operand::src, .bufs_may_lack = true},
-    {.name = "send_imm",
-     .operands = {Operand::src, Operand::immediate_data},
-     .sends = Operand::src,
-     .bufs_may_lack = true},
-    {.name = "read",
-     .operands = {Operand::src, Operand::dst},
-     .fills = Operand::dst,
-     .remote = Operand::src,
-     .remote_access = Access::rdma_read,
-     .bufs_may_lack = true},
-    {.name = "write",
-     .operands = {Operand::src, Operand::dst},
-     .sends = Operand::src,
-     .remote = Operand::dst,
-     .remote_access = Access::rdma_write,
-     .bufs_may_lack = true},
+    {.name = "receive", .operands = rdma_operands::receive, .bufs_may_lack = true},
+    {.name = "send", .operands = rdma_operands::send, .bufs_may_lack = true},
+    {.name = "send_imm", .operands = rdma_operands::send_imm, .bufs_may_lack = true},
+    {.name = "read", .operands = rdma_operands::read, .remote_access = Access::rdma_read, .bufs_may_lack = true},
+    {.name = "write", .operands = rdma_operands::write, .remote_access = Access::rdma_write, .bufs_may_lack = true},
     {.name = "write_imm",
-     .operands = {Operand::src, Operand::dst, Operand::immediate_data},
-     .sends = Operand::src,
-     .remote = Operand::dst,
+     .operands = rdma_operands::write_imm,
      .remote_access = Access::rdma_write,
      .bufs_may_lack = true},
     {.name = "atomic_cmp_swp",
-     .operands = {Operand::dst, Operand::result, Operand::cmp_data, Operand::swap_data},
-     .fills = Operand::result,
-     .remote = Operand::dst,
+     .operands = rdma_operands::cmp_swp,
      .remote_access = Access::rdma_atomic,
      .answers_word = true},
     {.name = "atomic_fetch_add",
-     .operands = {Operand::dst, Operand::result, Operand::add_data},
-     .fills = Operand::result,
-     .remote = Operand::dst,
+     .operands = rdma_operands::fetch_add,
      .remote_access = Access::rdma_atomic,
      .answers_word = true},
     {.name = "remote_net_sync_event_get",
-     .operands = {Operand::event, Operand::dst},
-     .fills = Operand::dst,
+     .operands = rdma_operands::event_get,
      .remote_access = Access::rdma_read,
      .answers_word = true},
     {.name = "remote_net_sync_event_notify_set",
-     .operands = {Operand::event, Operand::src},
-     .sends = Operand::src,
+     .operands = rdma_operands::event_set,
      .remote_access = Access::rdma_write},
     {.name = "remote_net_sync_event_notify_add",
-     .operands = {Operand::event, Operand::result, Operand::add_data},
-     .fills = Operand::result,
+     .operands = rdma_operands::event_add,
      .remote_access = Access::rdma_atomic,
      .answers_word = true},
 }};

@@ -15,19 +15,15 @@
 
 namespace pydoca {
 
-inline constexpr TaskTraits sha_hash{.name = "hash",
-                                     .operands = {Operand::src, Operand::dst, Operand::algorithm},
-                                     .sends = Operand::src,
-                                     .fills = Operand::dst,
-                                     .optional = Operand::algorithm,
-                                     .default_number = static_cast<std::uint64_t>(ShaAlgorithm::sha256)};
-
-inline constexpr TaskTraits sha_partial_hash{.name = "partial_hash",
-                                             .operands = {Operand::src, Operand::dst, Operand::algorithm},
-                                             .sends = Operand::src,
-                                             .fills = Operand::dst,
-                                             .optional = Operand::algorithm,
-                                             .default_number = static_cast<std::uint64_t>(ShaAlgorithm::sha256)};
+inline constexpr Operand sha_operands[] = {{.name = "src", .type = OperandType::source},
+                                           {.name = "dst", .type = OperandType::target},
+                                           {.name = "algorithm",
+                                            .type = OperandType::enumerator,
+                                            .names = sha_algorithm_names,
+                                            .may_be_left_out = true,
+                                            .standing = static_cast<std::uint64_t>(ShaAlgorithm::sha256)}};
+inline constexpr TaskTraits sha_hash{.name = "hash", .operands = sha_operands};
+inline constexpr TaskTraits sha_partial_hash{.name = "partial_hash", .operands = sha_operands};
 
 /// Hashes src's data, in list order, as one message, which may be empty (DOCA SHA Programming Guide:
 /// doca_sha_task_hash). On success the digest is appended to dst: its data_len() grows by digest_size(algorithm) bytes.

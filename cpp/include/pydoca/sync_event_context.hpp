@@ -23,23 +23,26 @@ namespace pydoca {
 enum class SyncEventOperation : std::uint8_t { get, notify_set, notify_add, wait_gt, wait_eq, wait_neq };
 inline constexpr std::size_t num_sync_event_operations = 6;
 
+namespace sync_event_operands {
+
+inline constexpr Operand fetched{.name = "fetched", .type = OperandType::fetched};
+inline constexpr Operand get[] = {fetched};
+inline constexpr Operand notify_set[] = {{.name = "set_val", .type = OperandType::u64, .parameter = "value"}};
+inline constexpr Operand notify_add[] = {{.name = "inc_val", .type = OperandType::u64, .parameter = "value"}, fetched};
+inline constexpr Operand wait[] = {
+    {.name = "wait_val", .type = OperandType::u64, .parameter = "value"},
+    {.name = "mask", .type = OperandType::u64, .may_be_left_out = true, .standing = ~std::uint64_t{0}}};
+
+}  // namespace sync_event_operands
+
 /// By SyncEventOperation.
 inline constexpr std::array<TaskTraits, num_sync_event_operations> sync_event_tasks{{
-    {.name = "get", .operands = {Operand::fetched}, .answers_word = true},
-    {.name = "notify_set", .operands = {Operand::set_val}},
-    {.name = "notify_add", .operands = {Operand::inc_val, Operand::fetched}, .answers_word = true},
-    {.name = "wait_gt",
-     .operands = {Operand::wait_val, Operand::mask},
-     .optional = Operand::mask,
-     .default_number = ~std::uint64_t{0}},
-    {.name = "wait_eq",
-     .operands = {Operand::wait_val, Operand::mask},
-     .optional = Operand::mask,
-     .default_number = ~std::uint64_t{0}},
-    {.name = "wait_neq",
-     .operands = {Operand::wait_val, Operand::mask},
-     .optional = Operand::mask,
-     .default_number = ~std::uint64_t{0}},
+    {.name = "get", .operands = sync_event_operands::get, .answers_word = true},
+    {.name = "notify_set", .operands = sync_event_operands::notify_set},
+    {.name = "notify_add", .operands = sync_event_operands::notify_add, .answers_word = true},
+    {.name = "wait_gt", .operands = sync_event_operands::wait},
+    {.name = "wait_eq", .operands = sync_event_operands::wait},
+    {.name = "wait_neq", .operands = sync_event_operands::wait},
 }};
 
 [[nodiscard]] constexpr const TaskTraits& traits_of(SyncEventOperation operation) noexcept {

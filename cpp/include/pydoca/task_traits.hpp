@@ -2,74 +2,81 @@
 
 #include "pydoca/types.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace pydoca {
 
-/// An operand or a result of a task, by the names of DOCA's setters (doca_<library>_task_<task>_set_<operand>).
-enum class Operand : std::uint8_t {
-  none,
-  src,             ///< a buf
-  dst,             ///< a buf
-  buf,             ///< a buf
-  result,          ///< a buf
-  event,           ///< a peer's sync event
-  immediate_data,  ///< 32 bits
-  cmp_data,        ///< 64 bits, as the following
-  swap_data,
-  add_data,
-  set_val,  ///< 64 bits, as the following
-  inc_val,
-  wait_val,
-  mask,
-  fetched,    ///< where the value before is stored
-  algorithm,  ///< by name in Python
+enum class OperandType : std::uint8_t {
+  source,      ///< a buf whose data is read, on this side
+  target,      ///< a buf whose tailroom is filled, on this side
+  remote,      ///< a buf that names a network peer's memory
+  event,       ///< a network peer's sync event
+  u32,         ///< a number of 32 bits
+  u64,         ///< a number of 64 bits
+  enumerator,  ///< a number that has a name
+  fetched,     ///< a word in which the task stores a value
 };
 
-[[nodiscard]] constexpr std::string_view name_of(Operand operand) noexcept {
-  constexpr std::array<std::string_view, 16> names{
-      "",          "src",      "dst",     "buf",     "result",   "event", "immediate_data", "cmp_data",
-      "swap_data", "add_data", "set_val", "inc_val", "wait_val", "mask",  "fetched",        "algorithm"};
-  return names[static_cast<std::size_t>(operand)];
-}
+/// An operand of a task, as data.
+struct Operand {
+  const char* name;  ///< that of DOCA's setter (doca_<library>_task_<task>_set_<name>)
+  OperandType type;
+  const char* parameter = name;                  ///< the parameter of the method that makes the task
+  std::span<const std::string_view> names = {};  ///< of an enumerator, by number
+  bool may_be_left_out = false;                  ///< of a number: a call need not give it
+  std::uint64_t standing = 0;                    ///< what it then is
+
+  constexpr bool is_buf() const noexcept {
+    return type == OperandType::source || type == OperandType::target || type == OperandType::remote;
+  }
+  constexpr bool is_number() const noexcept {
+    return type == OperandType::u32 || type == OperandType::u64 || type == OperandType::enumerator;
+  }
+};
 
 /// A kind of task, as data. A library with several kinds has one table of them (rdma_tasks.hpp,
 /// sync_event_context.hpp), from which its setters, checks, names and messages, and the parameters of its bindings'
-/// methods follow.
+/// methods follow. An operand is known by its place.
 struct TaskTraits {
-  static constexpr std::size_t max_operands = 4;
+  static constexpr std::size_t none = ~std::size_t{0};
 
   const char* name;                                ///< "memcpy", of doca_dma_task_memcpy
-  std::array<Operand, max_operands> operands{};    ///< in the order of DOCA's allocate_init; none at the end
-  Operand sends = Operand::none;                   ///< the buf whose data is read, on this side
-  Operand fills = Operand::none;                   ///< the buf whose tailroom is written, on this side
-  Operand remote = Operand::none;                  ///< the buf that names a network peer's memory
+  std::span<const Operand> operands;               ///< in the order of DOCA's allocate_init
   Access remote_access = Access::local_read_only;  ///< what the peer's memory, or its event, must permit
   bool bufs_may_lack = false;                      ///< a missing buf stands for no bytes
   bool answers_word = false;                       ///< what is filled gets 8 bytes: a value of the peer's
-  Operand optional = Operand::none;                ///< the last operand, a number, if a call may leave it out
-  std::uint64_t default_number = 0;                ///< what then stands for it
 
-  constexpr std::size_t num_operands() const noexcept {
-    std::size_t count = 0;
-    while (count < max_operands && operands[count] != Operand::none) {
-      ++count;
-    }
-    return count;
-  }
-  constexpr bool has(Operand operand) const noexcept {
-    for (const Operand known : operands) {
-      if (known == operand && operand != Operand::none) {
-        return true;
+  /// The place of the operand with that name, or of the first one of that type; none if the task has no such operand.
+  constexpr std::size_t find(std::string_view wanted) const noexcept {
+    for (std::size_t place = 0; place < operands.size(); ++place) {
+      if (wanted == operands[place].name) {
+        return place;
       }
     }
-    return false;
+    return none;
   }
+  constexpr std::size_t find(OperandType wanted) const noexcept {
+    for (std::size_t place = 0; place < operands.size(); ++place) {
+      if (wanted == operands[place].type) {
+        return place;
+      }
+    }
+    return none;
+  }
+  constexpr bool has(std::string_view wanted) const noexcept { return find(wanted) != none; }
+  constexpr bool has(OperandType wanted) const noexcept { return find(wanted) != none; }
+
   /// The buf on this side; of a task with two, the one that is filled.
-  constexpr Operand local() const noexcept { return fills != Operand::none ? fills : sends; }
+  constexpr const Operand& local() const noexcept {
+    return operands[has(OperandType::target) ? find(OperandType::target) : find(OperandType::source)];
+  }
 };
+
+/// The operands of a task from src to dst.
+inline constexpr Operand source_and_target[] = {{.name = "src", .type = OperandType::source},
+                                                {.name = "dst", .type = OperandType::target}};
 
 }  // namespace pydoca

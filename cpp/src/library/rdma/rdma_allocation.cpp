@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 /// The functions that take a task from an Rdma context.
@@ -26,18 +27,17 @@ Status library::Rdma::allocate(RdmaTaskKind kind, pydoca::RdmaConnection* connec
   return status;
 }
 
-template <Operand name, class Value>
+template <RdmaTaskKind kind, std::size_t place, class Value>
 inline void library::RdmaTask::give(const Value& value) noexcept {
-  if constexpr (name == Operand::event) {
+  constexpr const Operand& given = traits_of(kind).operands[place];
+  if constexpr (given.type == OperandType::event) {
     event_ = value;
-  } else if constexpr (name == Operand::immediate_data) {
+  } else if constexpr (given.type == OperandType::u32) {
     immediate = value;
-  } else if constexpr (name == Operand::cmp_data) {
-    compare = value;
-  } else if constexpr (name == Operand::swap_data || name == Operand::add_data) {
-    operand = value;
+  } else if constexpr (given.type == OperandType::u64) {
+    (given.name == std::string_view("cmp_data") ? compare : operand) = value;
   } else {
-    (name == traits().remote ? there_ : here_) = value;
+    (given.type == OperandType::remote ? there_ : here_) = value;
   }
 }
 
@@ -48,11 +48,11 @@ template <RdmaTaskKind kind, class... Operands>
 Status allocate(Rdma& rdma, RdmaConnection* connection, std::uint64_t user_data, RdmaTask*& task,
                 const Operands&... operands) noexcept {
   constexpr const TaskTraits& traits = traits_of(kind);
-  static_assert(traits.num_operands() == sizeof...(operands));
+  static_assert(traits.operands.size() == sizeof...(operands));
   const Status status = library::of(rdma).allocate(kind, connection, user_data, task);
   if (status == Status::success) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (library::of(*task).give<traits.operands[i]>(operands), ...);
+      (library::of(*task).give<kind, i>(operands), ...);
     }(std::index_sequence_for<Operands...>());
   }
   return status;

@@ -16,7 +16,29 @@ namespace limits = detail::limits;
 
 constexpr std::uint64_t answer_size = sizeof(std::uint64_t);
 
-const char* text_of(Operand operand) noexcept { return name_of(operand).data(); }
+using Names = std::array<const char*, num_rdma_task_kinds>;
+
+/// By kind: the buf on this side, and the peer's; null for kinds without it.
+constexpr Names local_names = [] {
+  Names names{};
+  for (std::size_t kind = 0; kind < names.size(); ++kind) {
+    names[kind] = rdma_tasks[kind].local().name;
+  }
+  return names;
+}();
+constexpr Names remote_names = [] {
+  Names names{};
+  for (std::size_t kind = 0; kind < names.size(); ++kind) {
+    const TaskTraits& traits = rdma_tasks[kind];
+    if (const std::size_t place = traits.find(OperandType::remote); place != TaskTraits::none) {
+      names[kind] = traits.operands[place].name;
+    }
+  }
+  return names;
+}();
+
+constexpr const char* local_name(RdmaTaskKind kind) noexcept { return local_names[static_cast<std::size_t>(kind)]; }
+constexpr const char* remote_name(RdmaTaskKind kind) noexcept { return remote_names[static_cast<std::size_t>(kind)]; }
 
 // The limits of RDMA tasks alone.
 
@@ -62,11 +84,11 @@ bool library::RdmaTask::breaks_limit(Violation* why) const noexcept {
     return broken(why, {.limit = other_connection});
   }
   return breaks_local_limit(why) || breaks_event_limit(why) || breaks_size_limit(why) || breaks_word_limit(why) ||
-         (there_ != nullptr && Operands::are_beyond_device(why, text_of(traits().remote), *there_, *rdma().device()));
+         (there_ != nullptr && Operands::are_beyond_device(why, remote_name(kind()), *there_, *rdma().device()));
 }
 
 bool library::RdmaTask::breaks_local_limit(Violation* why) const noexcept {
-  const char* const name = text_of(traits().local());
+  const char* const name = local_name(kind());
   if (here_ == nullptr) {
     return !traits().bufs_may_lack && broken(why, {.limit = limits::missing, .operand = name});
   }
@@ -81,7 +103,7 @@ bool library::RdmaTask::breaks_local_limit(Violation* why) const noexcept {
 }
 
 bool library::RdmaTask::breaks_event_limit(Violation* why) const noexcept {
-  if (!traits().has(Operand::event)) {
+  if (!is_of_event(kind())) {
     return false;
   }
   if (!fills_ && here_->list_data_len() != answer_size) {
@@ -108,7 +130,7 @@ bool library::RdmaTask::breaks_size_limit(Violation* why) const noexcept {
     return broken(
         why, {.limit = limits::size, .operand = "src", .setting = "max_message_size", .value = size, .allowed = most});
   }
-  if (traits().remote == Operand::none || traits().answers_word) {
+  if (remote_name(kind()) == nullptr || traits().answers_word) {
     return false;
   }
   const Buf* const dst = dst_buf();
@@ -121,7 +143,7 @@ bool library::RdmaTask::breaks_size_limit(Violation* why) const noexcept {
 
 /// The 8 bytes that an atomic changes at the peer.
 bool library::RdmaTask::breaks_word_limit(Violation* why) const noexcept {
-  if (traits().remote == Operand::none || !traits().answers_word) {
+  if (remote_name(kind()) == nullptr || !traits().answers_word) {
     return false;
   }
   if (there_ == nullptr) {
@@ -165,13 +187,13 @@ std::string library::RdmaTask::explain_failed_access() const {
     return detail::explain(violation, device.info());
   }
   const detail::Use use = fills_ ? detail::Use::writes : detail::Use::reads;
-  std::string reason = detail::explain_local_access(text_of(traits().local()), here_, device, use);
+  std::string reason = detail::explain_local_access(local_name(kind()), here_, device, use);
   if (reason.empty() && there_ != nullptr) {
-    reason = there_->mmap()->is_from_export()
-                 ? detail::explain_access(text_of(traits().remote), there_, device, detail::Use::writes,
-                                          traits().remote_access)
-                 : detail::concat(text_of(traits().remote),
-                                  " is memory of this process; give memory that was imported from the peer");
+    reason =
+        there_->mmap()->is_from_export()
+            ? detail::explain_access(remote_name(kind()), there_, device, detail::Use::writes, traits().remote_access)
+            : detail::concat(remote_name(kind()),
+                             " is memory of this process; give memory that was imported from the peer");
   }
   if (!reason.empty()) {
     return reason;
@@ -186,7 +208,7 @@ std::string library::RdmaTask::explain_failed_access() const {
       break;
   }
   const std::string_view permission = detail::name_of(traits().remote_access);
-  return traits().has(Operand::event)
+  return is_of_event(kind())
              ? detail::concat("the event was stopped, is not of this peer, or the permissions of the peer's Rdma lack ",
                               permission, "; the connection has ended")
              : detail::concat("the peer's memory is withdrawn, too short, of another peer, or does not permit ",

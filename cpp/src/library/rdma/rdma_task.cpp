@@ -5,8 +5,10 @@
 #include "library/set_operand.hpp"
 #include "library/sync_event/sync_event.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace pydoca {
 
@@ -19,35 +21,63 @@ static_assert(name_of(static_cast<RdmaTaskKind>(backend::RdmaOpcode::counter_add
                   "remote_net_sync_event_notify_add" &&
               backend::num_rdma_opcodes == num_rdma_task_kinds);  // a kind's number is its opcode's
 
-constexpr bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
+template <class Value>
+using OfEachKind = std::array<Value, num_rdma_task_kinds>;
+
+using BufPlace = library::RdmaTask::BufPlace;
+
+/// Where tasks of each kind keep the buf of that name.
+constexpr OfEachKind<BufPlace> places_of(std::string_view name) noexcept {
+  OfEachKind<BufPlace> places{};
+  for (std::size_t kind = 0; kind < places.size(); ++kind) {
+    const TaskTraits& traits = rdma_tasks[kind];
+    if (traits.has(name)) {
+      const bool is_remote = traits.operands[traits.find(name)].type == OperandType::remote;
+      places[kind] = is_remote ? BufPlace::there : BufPlace::here;
+    }
+  }
+  return places;
+}
+constexpr OfEachKind<BufPlace> src_places = places_of("src");
+constexpr OfEachKind<BufPlace> dst_places = places_of("dst");
+constexpr OfEachKind<BufPlace> result_places = places_of("result");
+
+constexpr OfEachKind<bool> kinds_with(std::string_view name) noexcept {
+  OfEachKind<bool> kinds{};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    kinds[kind] = rdma_tasks[kind].has(name);
+  }
+  return kinds;
+}
+constexpr OfEachKind<bool> takes_event = kinds_with("event");
+constexpr OfEachKind<bool> takes_compare = kinds_with("cmp_data");
+constexpr OfEachKind<bool> takes_swap = kinds_with("swap_data");
+constexpr OfEachKind<bool> takes_add = kinds_with("add_data");
+constexpr OfEachKind<bool> takes_immediate = kinds_with("immediate_data");
+
+constexpr auto at(const auto& of_each_kind, RdmaTaskKind kind) noexcept {
+  return of_each_kind[static_cast<std::size_t>(kind)];
+}
 
 }  // namespace
 
 RdmaTask::RdmaTask(Rdma& rdma, detail::TaskPool& pool, RdmaTaskKind kind) noexcept : Task(rdma, pool), kind_(kind) {}
 
 library::RdmaTask::RdmaTask(pydoca::Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept
-    : pydoca::RdmaTask(rdma, pool, static_cast<RdmaTaskKind>(kind)), fills_(traits().fills != Operand::none) {
+    : pydoca::RdmaTask(rdma, pool, static_cast<RdmaTaskKind>(kind)), fills_(traits().has(OperandType::target)) {
   opcode = static_cast<backend::RdmaOpcode>(kind);
 }
 
-Buf* const* library::RdmaTask::place_of(Operand name) const noexcept {
-  if (name == traits().remote) {
-    return &there_;
-  }
-  return name == traits().local() ? &here_ : nullptr;
+Buf* library::RdmaTask::buf(BufPlace place) const noexcept {
+  return place == BufPlace::here ? here_ : place == BufPlace::there ? there_ : nullptr;
 }
-Buf* library::RdmaTask::buf(Operand name) const noexcept {
-  Buf* const* const place = place_of(name);
-  return place != nullptr ? *place : nullptr;
-}
-Status library::RdmaTask::set_buf(Operand name, Buf* buf) noexcept {
-  const bool takes = place_of(name) != nullptr;
-  return detail::set_operand(*this, name == traits().remote ? there_ : here_, buf, takes);
+Status library::RdmaTask::set_buf(BufPlace place, Buf* buf) noexcept {
+  return detail::set_operand(*this, place == BufPlace::there ? there_ : here_, buf, place != BufPlace::none);
 }
 
-Buf* RdmaTask::src_buf() const noexcept { return library::of(*this).buf(Operand::src); }
-Buf* RdmaTask::dst_buf() const noexcept { return library::of(*this).buf(Operand::dst); }
-Buf* RdmaTask::result_buf() const noexcept { return library::of(*this).buf(Operand::result); }
+Buf* RdmaTask::src_buf() const noexcept { return library::of(*this).buf(at(src_places, kind_)); }
+Buf* RdmaTask::dst_buf() const noexcept { return library::of(*this).buf(at(dst_places, kind_)); }
+Buf* RdmaTask::result_buf() const noexcept { return library::of(*this).buf(at(result_places, kind_)); }
 const std::shared_ptr<SyncEventRemoteNet>& RdmaTask::sync_event() const noexcept { return library::of(*this).event_; }
 std::uint64_t RdmaTask::cmp_data() const noexcept { return library::of(*this).compare; }
 std::uint64_t RdmaTask::swap_data() const noexcept { return library::of(*this).operand; }
@@ -63,23 +93,25 @@ Status RdmaTask::set_connection(const std::shared_ptr<RdmaConnection>& connectio
                      (connection->rdma() == nullptr || connection->rdma() == &context());
   return detail::set_operand(*this, connection_, connection, takes);
 }
-Status RdmaTask::set_src_buf(Buf* src) noexcept { return library::of(*this).set_buf(Operand::src, src); }
-Status RdmaTask::set_dst_buf(Buf* dst) noexcept { return library::of(*this).set_buf(Operand::dst, dst); }
-Status RdmaTask::set_result_buf(Buf* result) noexcept { return library::of(*this).set_buf(Operand::result, result); }
+Status RdmaTask::set_src_buf(Buf* src) noexcept { return library::of(*this).set_buf(at(src_places, kind_), src); }
+Status RdmaTask::set_dst_buf(Buf* dst) noexcept { return library::of(*this).set_buf(at(dst_places, kind_), dst); }
+Status RdmaTask::set_result_buf(Buf* result) noexcept {
+  return library::of(*this).set_buf(at(result_places, kind_), result);
+}
 Status RdmaTask::set_sync_event(const std::shared_ptr<SyncEventRemoteNet>& event) noexcept {
-  return detail::set_operand(*this, library::of(*this).event_, event, traits_of(kind_).has(Operand::event));
+  return detail::set_operand(*this, library::of(*this).event_, event, at(takes_event, kind_));
 }
 Status RdmaTask::set_cmp_data(std::uint64_t value) noexcept {
-  return detail::set_operand(*this, library::of(*this).compare, value, traits_of(kind_).has(Operand::cmp_data));
+  return detail::set_operand(*this, library::of(*this).compare, value, at(takes_compare, kind_));
 }
 Status RdmaTask::set_swap_data(std::uint64_t value) noexcept {
-  return detail::set_operand(*this, library::of(*this).operand, value, traits_of(kind_).has(Operand::swap_data));
+  return detail::set_operand(*this, library::of(*this).operand, value, at(takes_swap, kind_));
 }
 Status RdmaTask::set_add_data(std::uint64_t value) noexcept {
-  return detail::set_operand(*this, library::of(*this).operand, value, traits_of(kind_).has(Operand::add_data));
+  return detail::set_operand(*this, library::of(*this).operand, value, at(takes_add, kind_));
 }
 Status RdmaTask::set_immediate_data(std::uint32_t value) noexcept {
-  return detail::set_operand(*this, library::of(*this).immediate, value, traits_of(kind_).has(Operand::immediate_data));
+  return detail::set_operand(*this, library::of(*this).immediate, value, at(takes_immediate, kind_));
 }
 
 /// For the queue: the bytes on this side, and where they belong at the peer.

@@ -15,6 +15,8 @@
 
 namespace pydoca::library {
 
+constexpr bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
+
 class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::RdmaOperation {
  public:
   using Task::status;
@@ -36,18 +38,18 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
 
   RdmaOwner& rdma() const noexcept { return static_cast<RdmaOwner&>(context()); }
   const TaskTraits& traits() const noexcept { return traits_of(kind()); }
-  Buf* buf(Operand name) const noexcept;
-  Status set_buf(Operand name, Buf* buf) noexcept;
-  /// Sets the operand of this name; unchecked.
-  template <Operand name, class Value>
+  /// Where the task keeps a buf. Which of them have a name, such as src, follows from the kind's traits.
+  enum class BufPlace : std::uint8_t { none, here, there };
+  Buf* buf(BufPlace place) const noexcept;
+  Status set_buf(BufPlace place, Buf* buf) noexcept;
+  /// Sets the operand at this place of the kind's traits; unchecked.
+  template <RdmaTaskKind kind, std::size_t operand, class Value>
   void give(const Value& value) noexcept;
 
   std::shared_ptr<pydoca::SyncEventRemoteNet> event_;
   using pydoca::RdmaTask::connection_;
 
  private:
-  /// Where a buf of the task is kept; null for one that its kind has not.
-  Buf* const* place_of(Operand name) const noexcept;
   void describe() noexcept;
   void describe_remote() noexcept;
   Status hand_over(bool flush) noexcept;

@@ -38,7 +38,7 @@ constexpr std::uint8_t group_of(std::uint64_t mask) noexcept {
 }
 static_assert(group_of(~std::uint64_t{0}) == 21 && group_of(0xff) == 1 && group_of(0xffffff) == no_group);
 
-bool is_wait(SyncEventOperation operation) noexcept { return traits_of(operation).has(Operand::mask); }
+bool is_wait(SyncEventOperation operation) noexcept { return operation >= SyncEventOperation::wait_gt; }
 
 static_assert(detail::max_greater_value == max_wait_gt_value);
 
