@@ -55,7 +55,7 @@ void bind_decompress_task(py::module_& module) {
       module, "CompressDecompressDeflateTask",
       "Expands src's data, in list order: one DEFLATE stream (RFC 1951), without the header and trailer of zlib or\n"
       "gzip. On success the plain data is appended to dst: its data_len grows by so many bytes. What follows the\n"
-      "stream in src is ignored. On failure part of dst may have been written.");
+      "stream in src is ignored. The tailroom behind the plain data may have changed.");
   type.def_property_readonly("crc_cs", &DecompressTaskObject::crc,
                              "CRC-32 of the plain data, as zlib.crc32() gives it; 0 before a first success\n"
                              "(doca_compress_task_decompress_deflate_get_crc_cs).")

@@ -19,8 +19,8 @@ inline constexpr TaskTraits compress_decompress_deflate{.name = "decompress_defl
 /// Expands src's data, in list order: one DEFLATE stream (RFC 1951), without the header and trailer of zlib or gzip
 /// (DOCA Compress Programming Guide: doca_compress_task_decompress_deflate). On success the plain data is appended to
 /// dst's tailrooms, in list order: its data_len() grows by so many bytes. What follows the stream's last block in src
-/// is ignored. After a failure a part of dst's tailroom may have been written. See Task for states, threads and
-/// ownership.
+/// is ignored. The tailroom behind the plain data may have changed, and after a failure any part of it. See Task for
+/// states, threads and ownership.
 ///
 /// try_submit() answers invalid_value for a missing or empty src, a missing dst, a later element of a list, more than
 /// max_decompress_deflate_buf_size() bytes of src, more than max_decompress_deflate_buf_list_len() elements of src or

@@ -36,6 +36,10 @@ std::vector<Bytes> hello_seeds();
 void run_import(std::span<const std::byte> input);
 std::vector<Bytes> import_seeds();
 
+/// A DEFLATE stream, expanded at once and in pieces of as many bytes as the first byte says, and one.
+void run_inflate(std::span<const std::byte> input);
+std::vector<Bytes> inflate_seeds();
+
 /// A sequence of what an owner answers to imports and to atomic operations, and what the importer does.
 void run_owner(std::span<const std::byte> input);
 std::vector<Bytes> owner_seeds();

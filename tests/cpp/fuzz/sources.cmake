@@ -7,6 +7,7 @@ set(pydoca_fuzz_sources
   fuzz/handshake_target.cpp
   fuzz/hello_target.cpp
   fuzz/import_target.cpp
+  fuzz/inflate_target.cpp
   fuzz/owner_target.cpp
   fuzz/packet_target.cpp
   fuzz/recording_target.cpp

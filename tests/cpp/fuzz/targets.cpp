@@ -20,6 +20,7 @@ std::span<const Target> targets() {
       Target{"handshake", &run_handshake, &handshake_seeds, 500},
       Target{"hello", &run_hello, &hello_seeds},
       Target{"import", &run_import, &import_seeds, 2'000},
+      Target{"inflate", &run_inflate, &inflate_seeds},
       Target{"owner", &run_owner, &owner_seeds, 2'000},
       Target{"packet", &run_packet, &packet_seeds},
       Target{"recording", &run_recording, &recording_seeds},

@@ -79,12 +79,17 @@ Inflater::Step Inflater::run(bool at_once, std::span<const std::byte> input, std
   state.next_out = reinterpret_cast<std::uint8_t*>(output.data());
   state.avail_out = static_cast<std::uint32_t>(output.size());
   const int result = at_once ? isal().expand(&state) : isal().step(&state);
-  Step step{.read = input.size() - state.avail_in, .written = output.size() - state.avail_out};
+  // What ISA-L has counted is right only where it has not failed.
   if (result < 0) {
-    step.state = State::not_deflate;
-  } else if (at_once ? result == ISAL_DECOMP_OK : state.block_state == ISAL_BLOCK_FINISH) {
+    return {.state = State::not_deflate};
+  }
+  if (at_once && result != ISAL_DECOMP_OK) {
+    return {.state = result == ISAL_OUT_OVERFLOW ? State::wants_output : State::wants_input};
+  }
+  Step step{.read = input.size() - state.avail_in, .written = output.size() - state.avail_out};
+  if (at_once || state.block_state == ISAL_BLOCK_FINISH) {
     step.state = State::ended;
-  } else if (at_once ? result == ISAL_OUT_OVERFLOW : state.avail_out == 0) {
+  } else if (state.avail_out == 0) {
     step.state = State::wants_output;
   }
   // Here the bytes are in the cache still.

@@ -95,7 +95,7 @@ TEST(TimingTest, NamesThatDoNotExistAreRefused) {
   };
   Config config;
   config.timing.operations["dmma"] = {};
-  EXPECT_THAT(refusal(config), HasSubstr("dmma is not an operation; there are: dma, sha, cache, rdma_write"));
+  EXPECT_THAT(refusal(config), HasSubstr("dmma is not an operation; there are: dma, sha, cache, compress, rdma_write"));
   config = {};
   config.timing.preset = "bluefield9";
   EXPECT_THAT(refusal(config), HasSubstr("ideal, bluefield2, bluefield3"));
