@@ -1,4 +1,4 @@
-#include "backend/verbs/blob.hpp"
+#include "backend/verbs/memory/blob.hpp"
 #include "detail/blob_codec.hpp"
 #include "fuzz/target.hpp"
 

@@ -1,9 +1,9 @@
 #include "backend/verbs/backend.hpp"
 
-#include "backend/verbs/adapter.hpp"
+#include "backend/verbs/adapter/adapter.hpp"
+#include "backend/verbs/adapter/device_list.hpp"
 #include "backend/verbs/device.hpp"
-#include "backend/verbs/device_list.hpp"
-#include "backend/verbs/library.hpp"
+#include "backend/verbs/library/library.hpp"
 
 namespace pydoca::verbs {
 

@@ -1,8 +1,8 @@
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/verbs/adapter.hpp"
-#include "backend/verbs/cm_library.hpp"
-#include "backend/verbs/copy_queue.hpp"
+#include "backend/verbs/adapter/adapter.hpp"
+#include "backend/verbs/library/cm_library.hpp"
+#include "backend/verbs/queue/copy_queue.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include "backend/verbs/device.hpp"
 
-#include "backend/verbs/copy_queue.hpp"
-#include "backend/verbs/counter.hpp"
-#include "backend/verbs/failure.hpp"
-#include "backend/verbs/rdma_queue.hpp"
-#include "backend/verbs/region.hpp"
+#include "backend/verbs/library/failure.hpp"
+#include "backend/verbs/memory/region.hpp"
+#include "backend/verbs/queue/copy_queue.hpp"
+#include "backend/verbs/rdma/counter.hpp"
+#include "backend/verbs/rdma/rdma_queue.hpp"
 #include "detail/concat.hpp"
 
 namespace pydoca::verbs {

@@ -8,7 +8,7 @@
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/verbs/place.hpp"
+#include "backend/verbs/adapter/place.hpp"
 
 #include <cstdint>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include <pydoca/rdma_bridge.hpp>
 
 #include "backend/verbs/device.hpp"
-#include "backend/verbs/pair.hpp"
+#include "backend/verbs/queue/pair.hpp"
 #include "backend/verbs/verbs_subject.hpp"
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"

@@ -1,9 +1,9 @@
-#include "backend/verbs/library.hpp"
+#include "backend/verbs/library/library.hpp"
 
 #include <pydoca/device.hpp>
 
-#include "backend/verbs/cm_library.hpp"
-#include "backend/verbs/device_list.hpp"
+#include "backend/verbs/adapter/device_list.hpp"
+#include "backend/verbs/library/cm_library.hpp"
 #include "detail/symbols.hpp"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 #include "pydoca/backend/device.hpp"
 
-#include "backend/verbs/blob.hpp"
 #include "backend/verbs/device.hpp"
+#include "backend/verbs/memory/blob.hpp"
+#include "backend/verbs/rdma/rdma_queue.hpp"
 #include "backend/verbs/rdma_fixture.hpp"
-#include "backend/verbs/rdma_queue.hpp"
 #include "detail/ready_node.hpp"
 #include "rig/expect_error.hpp"
 
