@@ -38,7 +38,7 @@ void equip_with_cache(Capabilities& capabilities, Generation /*card*/, Side side
 
 CacheQueue::CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdviseCapabilities& limits,
                        const backend::QueueOptions& options, backend::Notifier& notifier)
-    : WorkQueue(engine, options, notifier, invalidate_inline_size, false), ordinal_(ordinal), limits_(limits) {}
+    : EngineQueue(engine, options, notifier, invalidate_inline_size, false), ordinal_(ordinal), limits_(limits) {}
 
 Status CacheQueue::check(const backend::DataOperation& operation) const noexcept {
   const Segment* const segment = operation.src;

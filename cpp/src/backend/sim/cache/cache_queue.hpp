@@ -3,7 +3,7 @@
 #include "pydoca/device_properties.hpp"
 
 #include "backend/sim/work/data_engine.hpp"
-#include "backend/sim/work/work_queue.hpp"
+#include "backend/sim/work/engine_queue.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -11,9 +11,9 @@
 namespace pydoca::sim {
 
 /// Invalidates the caches of the DPU's processor, which on the simulator is this machine's.
-class CacheQueue final : public WorkQueue {
+class CacheQueue final : public EngineQueue {
  public:
-  /// Throws what WorkQueue throws.
+  /// Throws what EngineQueue throws.
   CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdviseCapabilities& limits,
              const backend::QueueOptions& options, backend::Notifier& notifier);
 

@@ -68,7 +68,7 @@ void equip_with_compress(Capabilities& capabilities, Generation card, Side /*sid
 
 InflateQueue::InflateQueue(WorkEngine& engine, std::size_t ordinal, const CompressCapabilities& limits,
                            const backend::QueueOptions& options, backend::Notifier& notifier)
-    : WorkQueue(engine, options, notifier, inflate_inline_size, false), ordinal_(ordinal), limits_(limits) {
+    : EngineQueue(engine, options, notifier, inflate_inline_size, false), ordinal_(ordinal), limits_(limits) {
   if (!no_inflater().empty()) {
     throw Error(Status::not_supported, no_inflater());
   }

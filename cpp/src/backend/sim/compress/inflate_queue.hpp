@@ -5,7 +5,7 @@
 
 #include "backend/sim/compress/inflater.hpp"
 #include "backend/sim/work/data_engine.hpp"
-#include "backend/sim/work/work_queue.hpp"
+#include "backend/sim/work/engine_queue.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -13,9 +13,9 @@
 namespace pydoca::sim {
 
 /// A queue of the compression engine. A stream is expanded by one core.
-class InflateQueue final : public WorkQueue {
+class InflateQueue final : public EngineQueue {
  public:
-  /// Throws not_supported with the reason where ISA-L is not there, no_memory, and what WorkQueue throws.
+  /// Throws not_supported with the reason where ISA-L is not there, no_memory, and what EngineQueue throws.
   InflateQueue(WorkEngine& engine, std::size_t ordinal, const CompressCapabilities& limits,
                const backend::QueueOptions& options, backend::Notifier& notifier);
 

@@ -2,7 +2,7 @@
 
 #include "backend/sim/copy/copy.hpp"
 #include "backend/sim/work/data_engine.hpp"
-#include "backend/sim/work/work_queue.hpp"
+#include "backend/sim/work/engine_queue.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -10,12 +10,12 @@
 namespace pydoca::sim {
 
 /// A queue of copies, which all cores of the device share.
-class CopyQueue final : public WorkQueue {
+class CopyQueue final : public EngineQueue {
  public:
-  /// Throws as WorkQueue does.
+  /// Throws as EngineQueue does.
   CopyQueue(WorkEngine& engine, const CopyLimits& limits, const backend::QueueOptions& options,
             backend::Notifier& notifier)
-      : WorkQueue(engine, options, notifier, std::uint64_t{64} * 1024, true), limits_(limits) {}
+      : EngineQueue(engine, options, notifier, std::uint64_t{64} * 1024, true), limits_(limits) {}
 
   Status post(backend::DataOperation& operation, bool flush) noexcept override {
     if (!take_place()) [[unlikely]] {

@@ -65,7 +65,7 @@ void equip_with_sha(Capabilities& capabilities, Generation card, Side /*side*/) 
 
 HashQueue::HashQueue(WorkEngine& engine, const HashLimits& limits, const backend::QueueOptions& options,
                      backend::Notifier& notifier)
-    : WorkQueue(engine, options, notifier, hash_inline_size, false), limits_(limits) {
+    : EngineQueue(engine, options, notifier, hash_inline_size, false), limits_(limits) {
   if (!no_digests().empty()) {
     throw Error(Status::not_supported, no_digests());
   }

@@ -5,7 +5,7 @@
 
 #include "backend/sim/sha/digest.hpp"
 #include "backend/sim/work/data_engine.hpp"
-#include "backend/sim/work/work_queue.hpp"
+#include "backend/sim/work/engine_queue.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -19,9 +19,9 @@ struct HashLimits {
 };
 
 /// A queue of the SHA engine. A message is hashed by one core.
-class HashQueue final : public WorkQueue {
+class HashQueue final : public EngineQueue {
  public:
-  /// Throws not_supported with the reason where OpenSSL is not there, no_memory, and what WorkQueue throws.
+  /// Throws not_supported with the reason where OpenSSL is not there, no_memory, and what EngineQueue throws.
   HashQueue(WorkEngine& engine, const HashLimits& limits, const backend::QueueOptions& options,
             backend::Notifier& notifier);
 

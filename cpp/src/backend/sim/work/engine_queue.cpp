@@ -1,4 +1,4 @@
-#include "backend/sim/work/work_queue.hpp"
+#include "backend/sim/work/engine_queue.hpp"
 
 #include "detail/pause.hpp"
 #include "detail/time/time.hpp"
@@ -15,8 +15,8 @@ void append(backend::Operation**& end, backend::Operation& operation) noexcept {
 
 }  // namespace
 
-WorkQueue::WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,
-                     std::uint64_t inline_size, bool cuts_operations)
+EngineQueue::EngineQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,
+                         std::uint64_t inline_size, bool cuts_operations)
     : Workload(options.depth, notifier, cuts_operations),
       engine_(engine),
       notifier_(notifier),
@@ -25,14 +25,14 @@ WorkQueue::WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, b
       inline_size_(!options.ordered && !detail::is_time_virtual() && engine.start() ? inline_size : ~std::uint64_t{0}) {
 }
 
-WorkQueue::~WorkQueue() {
+EngineQueue::~EngineQueue() {
   // The worker that added the last operation may still be waking the engine.
   while (finished().is_being_added_to() && !engine_.is_inherited()) {
     detail::pause();
   }
 }
 
-Status WorkQueue::post(backend::DataOperation& operation, bool flush) noexcept {
+Status EngineQueue::post(backend::DataOperation& operation, bool flush) noexcept {
   if (!take_place()) {
     return Status::again;
   }
@@ -45,15 +45,15 @@ Status WorkQueue::post(backend::DataOperation& operation, bool flush) noexcept {
   return Status::success;
 }
 
-void WorkQueue::accept(backend::DataOperation& operation, bool flush) noexcept {
+void EngineQueue::accept(backend::DataOperation& operation, bool flush) noexcept {
   operation.queue = static_cast<Workload*>(this);
   append(unposted_end_, operation);
   if (flush) {
-    WorkQueue::flush();
+    EngineQueue::flush();
   }
 }
 
-void WorkQueue::flush() noexcept {
+void EngineQueue::flush() noexcept {
   backend::Operation* operation = unposted_;
   unposted_ = nullptr;
   unposted_end_ = &unposted_;
@@ -64,7 +64,7 @@ void WorkQueue::flush() noexcept {
   }
 }
 
-void WorkQueue::execute(backend::DataOperation& operation) noexcept {
+void EngineQueue::execute(backend::DataOperation& operation) noexcept {
   if (finished().broken()) [[unlikely]] {
     finished().add(operation, Status::shutdown);
     return;
@@ -82,7 +82,7 @@ void WorkQueue::execute(backend::DataOperation& operation) noexcept {
   }
 }
 
-backend::Operation* WorkQueue::next_finished(bool& more) noexcept {
+backend::Operation* EngineQueue::next_finished(bool& more) noexcept {
   backend::Operation* const operation = finished().take(more);
   if (operation != nullptr) {
     --outstanding_;
@@ -90,7 +90,7 @@ backend::Operation* WorkQueue::next_finished(bool& more) noexcept {
   return operation;
 }
 
-void WorkQueue::abort() noexcept {
+void EngineQueue::abort() noexcept {
   finished().break_down();
   flush();
   backend::Operation* operation = engine_.withdraw(*this);

@@ -11,14 +11,14 @@ namespace pydoca::sim {
 
 /// What the queues of a device have in common, whatever their operations do. Small operations are executed where they
 /// are posted, large ones go to the device's workers; either way next_finished() gives them back.
-class WorkQueue : public backend::DataQueue, public Workload {
+class EngineQueue : public backend::DataQueue, public Workload {
  public:
   /// Up to inline_size an operation costs less than telling another core about it. An ordered queue executes every
   /// operation where it is posted: workers would finish a small one before a large one that came first. Throws
   /// bad_state in a process forked since the engine was made.
-  WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,
-            std::uint64_t inline_size, bool cuts_operations);
-  ~WorkQueue() override;
+  EngineQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,
+              std::uint64_t inline_size, bool cuts_operations);
+  ~EngineQueue() override;
 
   Status post(backend::DataOperation& operation, bool flush) noexcept override;
   backend::Operation* poll(bool& more) noexcept final { return next_finished(more); }
