@@ -42,7 +42,7 @@ REPORTS = (
     Report("fairness.py", "Round trips beside a load"),
     Report("bad_peers.py", "Beside stopped and hostile peers"),
     Report("killed_peer.py", "Beside a killed peer", keeps_repetitions=True),
-    Report("fleet.py", "A topology of thousands of cards", keeps_repetitions=True),
+    Report("many_cards.py", "A topology of thousands of cards", keeps_repetitions=True),
     Report("import_time.py", "The import of the package"),
     Report("instructions.py", "Instructions of one operation", needs="valgrind", keeps_repetitions=True),
     Report(

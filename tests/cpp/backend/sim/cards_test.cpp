@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-sim::Topology fleet(std::uint32_t count, std::uint32_t vfs = 0, std::uint32_t sfs = 0) {
+sim::Topology cards_of(std::uint32_t count, std::uint32_t vfs = 0, std::uint32_t sfs = 0) {
   sim::Cards cards;
   cards.count = count;
   cards.vfs = vfs;
@@ -39,7 +39,7 @@ std::uint64_t looks_of(Call call) {
 }
 
 TEST(Cards, HaveTheFunctionsOfBothSides) {
-  sim::set_topology(fleet(1, 1, 1));
+  sim::set_topology(cards_of(1, 1, 1));
   std::vector<std::string> names;
   for (const DeviceInfo& info : devices()) {
     names.push_back(info.name());
@@ -56,7 +56,7 @@ TEST(Cards, HaveTheFunctionsOfBothSides) {
 }
 
 TEST(Cards, DifferInEverythingThatNamesThem) {
-  sim::set_topology(fleet(300, 3, 2));
+  sim::set_topology(cards_of(300, 3, 2));
   std::set<std::string> names;
   std::set<std::string> vuids;
   std::set<std::string> interfaces;
@@ -113,7 +113,7 @@ TEST(Cards, RefuseWhatDoesNotFit) {
 }
 
 TEST(Cards, OfTwoKindsWithOneNameAreRefused) {
-  sim::Topology topology = fleet(2);
+  sim::Topology topology = cards_of(2);
   sim::Cards cards;
   cards.first = 1;
   sim::add_cards(topology, cards);
@@ -123,7 +123,7 @@ TEST(Cards, OfTwoKindsWithOneNameAreRefused) {
 // ---- Of ten thousand functions, a call looks at those that it is about.
 
 TEST(ManyFunctions, AreNotLookedAtToFindOne) {
-  sim::set_topology(fleet(2500));
+  sim::set_topology(cards_of(2500));
   ASSERT_EQ(devices().size(), 10'000U);
   const std::uint64_t few = 8;
   std::shared_ptr<Device> p0;
@@ -140,18 +140,18 @@ TEST(ManyFunctions, AreNotLookedAtToFindOne) {
 }
 
 TEST(ManyFunctions, AreLookedAtOnceByAnEnumeration) {
-  sim::set_topology(fleet(2500));
+  sim::set_topology(cards_of(2500));
   EXPECT_EQ(looks_of([] { devices(); }), 10'000U);
   EXPECT_EQ(looks_of([] { devices(); }), 10'000U);
 }
 
 TEST(ManyFunctions, ShareTheirPropertiesWithWhatFindsThem) {
-  sim::set_topology(fleet(4));
+  sim::set_topology(cards_of(4));
   EXPECT_EQ(&find_device("card3-p0").properties(), &find_device("0003:03:00.0").properties()) << "no copy";
 }
 
 TEST(ManyRepresentors, AreNotLookedAtToFindOne) {
-  sim::set_topology(fleet(1, 120, 1000));
+  sim::set_topology(cards_of(1, 120, 1000));
   const auto p0 = Device::open(find_device("card0-p0"));
   ASSERT_EQ(p0->representors().size(), 1 + 120 + 1000U);
   EXPECT_LE(looks_of([&] { p0->open_representor("pf0sf999"); }), 2U);
@@ -159,7 +159,7 @@ TEST(ManyRepresentors, AreNotLookedAtToFindOne) {
 }
 
 TEST(ManyFunctions, StayReadableInErrors) {
-  sim::set_topology(fleet(2500));
+  sim::set_topology(cards_of(2500));
   EXPECT_LT(reason_of([] { find_device("nobody"); }).size(), 2000U);
   EXPECT_THAT(reason_of([] { find_device("nobody"); }), HasSubstr("and 9984 more"));
   EXPECT_THAT(reason_of([] { find_device("mlx5_0"); }), HasSubstr("names 2 devices"));

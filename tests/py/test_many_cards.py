@@ -40,7 +40,7 @@ def guides_machine():
 
 @pytest.fixture
 def file(tmp_path):
-    path = tmp_path / "fleet.toml"
+    path = tmp_path / "cards.toml"
     path.write_text(FILE)
     return path
 
@@ -99,7 +99,7 @@ import asyncio, sys, pydoca
 
 async def main():
     with pydoca.open_device("card255-p0") as device, device.open_representor("hpf0") as representor:
-        async with pydoca.ProgressEngine() as pe, pydoca.comch.Server(pe, device, representor, "fleet") as server:
+        async with pydoca.ProgressEngine() as pe, pydoca.comch.Server(pe, device, representor, "cards") as server:
             async for link in server:
                 blob = bytes(await link.recv())
                 async with pydoca.Dma(pe, device) as dma:
@@ -118,7 +118,7 @@ def test_the_two_sides_of_a_far_card_copy_and_talk(file):
     async def host():
         process = sim.spawn(DPU, side="dpu", show=False)
         with pydoca.open_device("card255-pf0", side="host") as device:
-            async with pydoca.ProgressEngine() as pe, pydoca.comch.Client(pe, device, "fleet") as link:
+            async with pydoca.ProgressEngine() as pe, pydoca.comch.Client(pe, device, "cards") as link:
                 with device.mmap(bytes(range(64)), access="pci_read_only") as mmap:
                     await link.send(mmap.export_pci())
                     assert bytes(await link.recv()) == bytes(range(64))
