@@ -57,8 +57,8 @@ class SendTask : public Task {
   /// For another submission. in_use while submitted, invalid_value above the connection's max_msg_size().
   Status set_message(std::span<const std::byte> message) noexcept;
 
- private:
-  friend class library::SendTask;
+ protected:
+  // library::SendTask derives.
   using Task::Task;
   ~SendTask() override = default;
 
@@ -103,8 +103,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void resume() noexcept;  ///< does nothing unless paused
   bool is_paused() const noexcept { return paused_; }
 
- private:
-  friend class library::Connection;
+ protected:
+  // library::Connection derives.
   explicit Connection(Endpoint& endpoint) noexcept : endpoint_(&endpoint) {}
   ~Connection() = default;
 

@@ -49,9 +49,6 @@ class CompressDecompressDeflateTask : public Task {
   std::uint32_t crc_ = 0;
   std::uint32_t adler_ = 0;
 
- private:
-  friend class Compress;
-
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;
 };

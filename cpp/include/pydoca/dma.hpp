@@ -40,9 +40,6 @@ class DmaMemcpyTask : public Task {
   using Task::Task;  // library::DmaMemcpyTask derives
   ~DmaMemcpyTask() override = default;
 
- private:
-  friend class Dma;
-
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;
 };

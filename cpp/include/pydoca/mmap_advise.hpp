@@ -35,9 +35,6 @@ class MmapAdviseInvalidateCacheTask : public Task {
   using Task::Task;  // library::InvalidateCacheTask derives
   ~MmapAdviseInvalidateCacheTask() override = default;
 
- private:
-  friend class MmapAdvise;
-
   Buf* buf_ = nullptr;
 };
 

@@ -106,8 +106,8 @@ class RdmaTask : public Task {
   RdmaOpcode result_opcode() const noexcept;             ///< how the peer sent it
   std::uint32_t result_immediate_data() const noexcept;  ///< big-endian; of the opcodes with one
 
- private:
-  friend class library::RdmaTask;
+ protected:
+  // library::RdmaTask derives.
   RdmaTask(Rdma& rdma, detail::TaskPool& pool, RdmaTaskKind kind) noexcept;
   ~RdmaTask() override = default;
 
@@ -167,8 +167,8 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
   /// not_permitted in another thread than the engine's.
   void disconnect();
 
- private:
-  friend class library::RdmaConnection;
+ protected:
+  // library::RdmaConnection derives.
   RdmaConnection(Rdma& rdma, std::uint32_t id, State state) noexcept : rdma_(&rdma), id_(id), state_(state) {}
   ~RdmaConnection() = default;
 

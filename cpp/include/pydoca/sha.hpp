@@ -52,9 +52,6 @@ class ShaHashTask : public Task {
 
   bool begun_ = false;  ///< a piece of a message is done: dst and algorithm are its own
 
- private:
-  friend class Sha;
-
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;
   ShaAlgorithm algorithm_{};

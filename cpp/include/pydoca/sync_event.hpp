@@ -188,8 +188,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// Null until a CPU location was added.
   std::shared_ptr<Device> device() const noexcept;
 
- private:
-  friend class library::SyncEvent;
+ protected:
+  // library::SyncEvent derives.
   SyncEvent() = default;
   ~SyncEvent() = default;
 };
@@ -216,8 +216,8 @@ class SyncEventRemoteNet {
   bool is_closed() const noexcept;
   const std::shared_ptr<Device>& device() const noexcept;
 
- private:
-  friend class library::SyncEventRemoteNet;
+ protected:
+  // library::SyncEventRemoteNet derives.
   SyncEventRemoteNet() = default;
   ~SyncEventRemoteNet() = default;
 };

@@ -84,8 +84,8 @@ class SyncEventTask : public Task {
   /// keeps the memory until the completion.
   Status set_result_address(std::uint64_t* address) noexcept;
 
- private:
-  friend class library::SyncEventTask;
+ protected:
+  // library::SyncEventTask derives.
   SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, SyncEventOperation operation) noexcept;
   ~SyncEventTask() override = default;
 

@@ -91,6 +91,12 @@ class DataTask : public Public, public Operation {
     Operation::opcode = static_cast<std::uint8_t>(kind);
   }
 
+  /// The operands of a task that was just taken.
+  void give(Buf* from, Buf* to) noexcept {
+    Public::src_ = from;
+    Public::dst_ = to;
+  }
+
   std::string explain(Status outcome) const override {
     if (Operation::slot != 0 && outcome == Operation::status) {
       return explain_faulty_data(Operation::slot);

@@ -114,8 +114,7 @@ Status Compress::decompress_deflate(Buf* src, Buf* dst, std::uint64_t user_data,
                                     CompressDecompressDeflateTask*& task) noexcept {
   const Status status = take(0, user_data, task);
   if (status == Status::success) {
-    task->src_ = src;
-    task->dst_ = dst;
+    static_cast<library::DecompressTask&>(*task).give(src, dst);
   }
   return status;
 }

@@ -74,8 +74,7 @@ void Dma::set_ordered_completions(bool ordered) {
 Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept {
   const Status status = take(0, user_data, task);
   if (status == Status::success) [[likely]] {
-    task->src_ = src;
-    task->dst_ = dst;
+    static_cast<library::DmaMemcpyTask&>(*task).give(src, dst);
   }
   return status;
 }

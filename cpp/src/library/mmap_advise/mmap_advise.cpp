@@ -120,7 +120,7 @@ std::uint32_t MmapAdvise::num_tasks() const noexcept { return pool(0).num_tasks(
 Status MmapAdvise::invalidate_cache(Buf* buf, std::uint64_t user_data, MmapAdviseInvalidateCacheTask*& task) noexcept {
   const Status status = take(0, user_data, task);
   if (status == Status::success) [[likely]] {
-    task->buf_ = buf;
+    static_cast<library::InvalidateCacheTask&>(*task).give(buf);
   }
   return status;
 }

@@ -214,9 +214,7 @@ Status Sha::take_task(std::size_t kind, Buf* src, Buf* dst, ShaAlgorithm algorit
   }
   const Status status = take(kind, user_data, task);
   if (status == Status::success) [[likely]] {
-    task->src_ = src;
-    task->dst_ = dst;
-    task->algorithm_ = algorithm;
+    static_cast<library::ShaTask&>(*task).give(src, dst, algorithm);
   }
   return status;
 }

@@ -57,6 +57,10 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
   void finish(Status status) noexcept override;
   void forget() noexcept override;
 
+  void give(Buf* from, Buf* to, ShaAlgorithm by) noexcept {
+    DataTask::give(from, to);
+    algorithm_ = by;
+  }
   /// For a task that hashes piece by piece.
   void keep_message() noexcept;
 
