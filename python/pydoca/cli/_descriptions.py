@@ -31,6 +31,7 @@ _SECTIONS = {
         "PYDOCA_FAULTS": "a TOML file with a fault plan: devices misbehave on purpose",
         "PYDOCA_LATENCY": "low, balanced or power: how long an event loop looks for completions before it sleeps",
         "PYDOCA_LOG_LEVEL": "as --log-level",
+        "PYDOCA_PROFILE": "the cards of the simulated machine: bluefield2, bluefield3 or all",
         "PYDOCA_SDK_LOG_LEVEL": "as --sdk-log-level",
         "PYDOCA_SIDE": "host or dpu: only devices of this side",
         "PYDOCA_TIMING": "a TOML file that says how long operations of simulated devices take",

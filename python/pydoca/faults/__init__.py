@@ -94,6 +94,12 @@ class FaultReport(NamedTuple):
     never: str | None
 
 
+_KEYS = [
+    *["action", "opcode", "device", "side", "nth", "every", "probability", "times", "after", "until", "when"],
+    *["status", "by", "data", "offset", "value", "length", "capabilities"],
+]
+
+
 class FaultRule:
     """An action and the operations that it meets; `pydoca.faults` lists actions and keys.
 
@@ -128,7 +134,8 @@ class FaultRule:
         self._set(keys, when)
 
     def _set(self, keys: dict[str, Any], when: Callable[[FaultOperation], object] | None) -> None:
-        self._keys = keys | ({} if when is None else {"when": when})
+        given = keys if when is None else keys | {"when": when}
+        self._keys = {key: given[key] for key in (*_KEYS, *given) if key in given}
         self._engines = _core.FaultRuleOfEngine(_keys.to_plain(keys), _keys.to_predicate(when))
 
     @property

@@ -131,7 +131,7 @@ TEST_F(Environment, AFaultPlanIsInForceFromTheFirstLook) {
 std::string limits_with(const std::string& lower, const std::string& sdk) {
   const std::string command = "PYDOCA_LOG_LEVEL='" + lower + "' PYDOCA_SDK_LOG_LEVEL='" + sdk +
                               "' /proc/$PPID/exe --gtest_filter='*PrintsItsLimits' --gtest_also_run_disabled_tests";
-  FILE* const output = ::popen(command.c_str(), "r");
+  FILE* const output = ::popen(command.c_str(), "r");  // NOLINT(bugprone-command-processor): of constants
   std::string text;
   for (int character = ::getc(output); character != EOF; character = ::getc(output)) {
     text += static_cast<char>(character);

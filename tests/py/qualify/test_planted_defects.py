@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import pydoca
-from pydoca import faults
 from pydoca.faults import FaultPlan, FaultRule
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.records import CaseRecord, RunRecord
@@ -84,8 +83,8 @@ def planted(defect: Defect, folder: Path) -> Iterator[None]:
             defect.plant(patch, stack)
         if defect.peer:
             (folder / "peer.toml").write_text(defect.peer)
+            pydoca.devices()  # the variable is read at the first look, and this one is for processes that start later
             patch.setenv("PYDOCA_FAULTS", str(folder / "peer.toml"))
-            patch.setattr(faults, "_environment_seen", True)  # it is for the processes that this one starts
         if rules := defect.rules():
             stack.enter_context(FaultPlan(*rules, seed=1))
         yield

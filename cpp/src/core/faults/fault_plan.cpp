@@ -37,8 +37,12 @@ std::shared_ptr<FaultPlan> FaultPlan::load(const std::string& path) {
 
 std::shared_ptr<FaultPlan> FaultPlan::load_environment() {
   static std::atomic<bool> seen{false};
+  if (seen.load()) {
+    return nullptr;
+  }
   const char* const path = std::getenv("PYDOCA_FAULTS");
-  if (path == nullptr || *path == '\0' || seen.load()) {
+  if (path == nullptr || *path == '\0') {
+    seen.store(true);  // what the program sets later is for the processes that it starts
     return nullptr;
   }
   std::shared_ptr<FaultPlan> plan;

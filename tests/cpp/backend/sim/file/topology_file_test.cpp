@@ -14,9 +14,7 @@
 namespace pydoca::sim {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 /// The refusal of a table, which changes nothing.
 std::string refused(const std::string& text) {
