@@ -27,6 +27,7 @@ TITLES = {
     "awaitable": "Awaitables",
     "dma": "DMA",
     "sha": "SHA",
+    "compress": "Compression",
     "sync_event": "Sync events",
     "rdma": "RDMA",
     "dpa": "DPA",

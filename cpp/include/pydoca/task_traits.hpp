@@ -22,7 +22,7 @@ enum class OperandType : std::uint8_t {
 
 /// An operand of a task, as data.
 struct Operand {
-  const char* name;  ///< that of DOCA's setter (doca_<library>_task_<task>_set_<name>)
+  const char* name;  ///< that of DOCA's setter: "src", of doca_dma_task_memcpy_set_src
   OperandType type;
   const char* parameter = name;                  ///< the parameter of the method that makes the task
   std::span<const std::string_view> names = {};  ///< of an enumerator, by number

@@ -77,7 +77,8 @@ TEST(Capabilities, OfASimulatedCardNameTheSideOrTheGenerationThatHasThem) {
 
 TEST(Capabilities, AnUnknownNameIsRefusedWithTheKnownOnes) {
   EXPECT_EQ(thrown_by([] { static_cast<void>(find_capability("teleport")); }), Status::invalid_value);
-  EXPECT_THAT(reason_of([] { static_cast<void>(find_capability("teleport")); }), HasSubstr("dma, sha, sync_event"));
+  EXPECT_THAT(reason_of([] { static_cast<void>(find_capability("teleport")); }),
+              HasSubstr("dma, sha, compress, sync_event"));
   EXPECT_THAT(capabilities(), Not(IsEmpty()));
 }
 
