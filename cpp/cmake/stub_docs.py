@@ -120,7 +120,7 @@ class ExtensionFinder:
 
 
 def import_extension(extension: Path, sources: Path) -> Any:
-    """With the package, which attaches methods to its classes."""
+    """The extension, after the package has attached methods to its classes."""
     sys.dont_write_bytecode = True
     for name in [name for name in os.environ if name.startswith("PYDOCA_")]:
         del os.environ[name]

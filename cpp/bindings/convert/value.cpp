@@ -57,7 +57,7 @@ Value to_value(py::handle value, std::string_view what) {
   return OtherValue{format_text("{!r}", value)};
 }
 
-/// Of one kind of value.
+/// Converts a value, by its kind.
 struct Converter {
   const py::object& to_date;
 

@@ -55,7 +55,7 @@ void give_all(RdmaTask& task, std::span<const OperandValue> operands) {
   }(std::make_index_sequence<traits_of(kind).operands.size()>());
 }
 
-/// By kind.
+/// The function of each kind of task.
 constexpr auto give_operands = []<std::size_t... kind>(std::index_sequence<kind...>) {
   return std::array{&give_all<static_cast<RdmaTaskKind>(kind)>...};
 }(std::make_index_sequence<num_rdma_task_kinds>());

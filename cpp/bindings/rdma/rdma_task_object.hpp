@@ -12,7 +12,7 @@
 
 namespace pydoca::bindings {
 
-/// Of all kinds of tasks.
+/// The most operands that a kind of task has.
 inline constexpr std::size_t max_rdma_operands =
     std::ranges::max(rdma_tasks, {}, [](const TaskTraits& traits) { return traits.operands.size(); }).operands.size();
 
@@ -39,7 +39,7 @@ class RdmaTaskObject final : public LibraryTaskObject {
   /// a connection of another context.
   void set_connection(py::object connection);
 
-  /// For a task that no other code refers to. connection: None for a receive.
+  /// Sets the operands of a task that no other code refers to. connection: None for a receive.
   template <std::size_t count>
   void prepare(RdmaOperands<count> operands) noexcept {
     connection_ = std::move(operands.connection);

@@ -46,7 +46,7 @@ class LibraryTaskObject : public TaskObject {
   LibraryTaskObject(py::object context, Task& slot, std::size_t kind, const TaskTraits& traits, OperandValue* operands)
       : TaskObject(std::move(context), slot, kind), kind_(kind), traits_(traits), operands_(operands) {}
 
-  /// For a task that no other code refers to.
+  /// Sets the operands of a task that no other code refers to.
   template <std::size_t count>
   void prepare(GivenOperands<count> operands) noexcept {
     for (std::size_t place = 0; place < count; ++place) operands_[place] = std::move(operands[place]);

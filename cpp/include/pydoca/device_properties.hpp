@@ -83,7 +83,7 @@ struct DeviceProperties {
   std::uint16_t vhca_id = 0;
   Capabilities capabilities;
 
-  /// In the order of dictionaries; without the backend.
+  /// The fields, in the order that dictionaries have; the backend is not one of them.
   static constexpr auto fields() noexcept {
     using T = DeviceProperties;
     return std::tuple{

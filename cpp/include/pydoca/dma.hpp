@@ -31,7 +31,8 @@ class DmaMemcpyTask : public Task {
  public:
   Buf* src() const noexcept { return src_; }
   Buf* dst() const noexcept { return dst_; }
-  // For another submission; in_use while submitted. The caller keeps its references to the bufs until the completion.
+  // Set the operands of the next submission; in_use while submitted. The caller keeps its references to the bufs until
+  // the completion.
   // Null is refused by try_submit(), and fails after submit().
   Status set_src(Buf* src) noexcept;
   Status set_dst(Buf* dst) noexcept;

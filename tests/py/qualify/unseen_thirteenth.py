@@ -1,6 +1,6 @@
 """Thirty more defects of a device, written without a look at the cases and at most of the sets before.
 
-The first run is still to be made: whoever makes it has not read this file.
+The first run (level quick) has not been made yet.
 
 A defect replaces methods of pydoca in the process that tests, and in those that it starts, as unseen_defects.py does.
 

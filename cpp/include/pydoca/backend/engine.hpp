@@ -38,7 +38,7 @@ struct EngineTraits {
   /// Another operation with the same request. Throws std::bad_alloc.
   std::shared_ptr<DataOperation> (*copy)(const DataOperation& operation);
 
-  // Of an engine whose device tells more of an operation than its status; null otherwise.
+  // An engine whose device tells more of an operation than its status has these; they are null otherwise.
   /// Gives an operation what the device told of another one with the same request.
   void (*take_answer)(const DataOperation& from, DataOperation& to) noexcept = nullptr;
   /// Has an operation tell another number of bytes than filled() says. Null, too, where the request says how many.
