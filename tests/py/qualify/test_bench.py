@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import contexts, dma, misuse, origins, patterns, resources, tail, waiting, walk
+from pydoca.qualify.bench import contexts, dma, misuse, origins, patterns, resources, waiting, walk
+from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.sides import both_sides, names_of_link
 from pydoca.qualify.bench.tasks import destinations
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, refused

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pydoca
-from pydoca.qualify.bench import tail, waiting
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.patterns import PATTERNS, Bytes, noise, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, finish_all
 from pydoca.qualify.bench.zones import Damage, Zoned, require_equal
@@ -240,7 +241,7 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
 
 
 def late_share(device: pydoca.Device, size: int, count: int) -> float:
-    """The share of late copies among so many that follow one another, as `bench.tail` tells them."""
+    """The share of late copies among so many that follow one another, as `bench.delays.tail` tells them."""
     with Stand() as stand:
         copies = Copies(stand, device, local(stand, device, size), size, 1)
         return tail.late_share(partial(copies.run_one_by, waiting.poll), count)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import dma, origins, tail
+from pydoca.qualify.bench import dma, origins
+from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.relations import link
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.tasks import memory

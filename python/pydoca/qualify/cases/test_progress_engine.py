@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import engines, tail
+from pydoca.qualify.bench import engines
+from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.relations import growth, setups, siblings, speeds, usual
 from pydoca.qualify.bench.rules import wakes
 from pydoca.qualify.bench.tasks import late

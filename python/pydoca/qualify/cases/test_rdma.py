@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import dma, rdma, tail
+from pydoca.qualify.bench import dma, rdma
+from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.rdma import addresses, lists, order
 from pydoca.qualify.bench.waiting import DeviceFault
 from pydoca.qualify.cases.counts import at

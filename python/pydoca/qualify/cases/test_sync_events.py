@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import events, remote, tail
-from pydoca.qualify.bench.rules import late_waits, waits
+from pydoca.qualify.bench import events, remote
+from pydoca.qualify.bench.delays import late_waits, tail
+from pydoca.qualify.bench.rules import waits
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at

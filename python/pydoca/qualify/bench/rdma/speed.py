@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pydoca
-from pydoca.qualify.bench import tail, waiting
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.patterns import prbs31
 from pydoca.qualify.bench.rdma.pair import Pair
 from pydoca.qualify.bench.waiting import Stand, duty
@@ -30,7 +31,7 @@ def write_latency(
 
 
 def late_share(a: pydoca.Device, b: pydoca.Device, size: int, count: int) -> float:
-    """The share of late writes among so many that follow one another, as `bench.tail` tells them."""
+    """The share of late writes among so many that follow one another, as `bench.delays.tail` tells them."""
     with Stand() as stand:
         return tail.late_share(partial(Writes(stand, a, b, size).run_one_by, waiting.poll), count)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import pydoca
-from pydoca.qualify.bench.tail import Lateness, share_of, without_collections
+from pydoca.qualify.bench.delays.tail import Lateness, share_of, without_collections
 from pydoca.qualify.bench.tasks.operations import operations
 from pydoca.qualify.bench.waiting import PATIENCE, Stand, duty
 
@@ -14,7 +14,7 @@ _LOOKS = 6
 
 
 def shares(device: pydoca.Device, seconds: float, must_stop: Callable[[], bool]) -> dict[str, float]:
-    """The share of late operations of each library that the device has, and of all, as `bench.tail` tells them.
+    """The share of late operations of each library that the device has, and of all, as `bench.delays.tail` tells them.
 
     They take turns: where the device stands still for some milliseconds, one of them is late. Late operations of which
     chance could be the cause are looked for again, some times at most, for as many seconds.
