@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import pydoca
-from pydoca import faults
+from pydoca import comch, faults
 from pydoca.faults import FaultPlan, FaultPlanWarning, FaultRule, inject
 
 
@@ -147,13 +147,58 @@ def test_a_predicate_sees_operations(copies):
     assert seen == [("dma.memcpy", "p0", 64, 1)]
 
 
-def test_an_error_of_a_predicate_is_unraisable_and_no_fault(copies, monkeypatch):
+def test_a_predicate_counts_the_operations_that_it_is_asked_about(copies):
+    with inject(FaultRule("fail", when=lambda operation: operation.number > 3)) as plan:
+        rig = copies()
+        for _ in range(3):
+            rig.copy()
+        with pytest.raises(pydoca.IoFailedError):
+            rig.copy()
+    assert plan.report()[0][1:3] == (1, 1)
+
+
+def test_an_error_of_a_predicate_is_no_fault_and_ends_the_block(copies, monkeypatch):
     errors = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: errors.append(unraisable.exc_type))
     plan = FaultPlan(FaultRule("fail", when=lambda operation: 1 / 0))
-    with pytest.warns(FaultPlanWarning), plan:
+    with pytest.warns(FaultPlanWarning), pytest.raises(ZeroDivisionError), plan:
         assert copies().copy() == bytes(range(64))
     assert errors == [ZeroDivisionError]
+    with pytest.warns(FaultPlanWarning), plan:
+        pass  # without that error
+    with pytest.raises(AssertionError), plan:  # the block's own error says more
+        assert copies().copy() == b""
+
+
+@pytest.mark.parametrize(
+    ("rule", "never"),
+    [
+        (FaultRule("corrupt", "dma.memcpy", offset=64), "1 operation(s) had no byte 64"),
+        (FaultRule("misreport_length", "dma.memcpy", length=64), "1 operation(s) moved no more bytes than the rule"),
+    ],
+)
+def test_data_that_is_too_short_for_a_rule_is_left_alone(copies, rule, never):
+    with pytest.warns(FaultPlanWarning, match=re.escape(never)), inject(rule) as plan:
+        assert copies().copy() == bytes(range(64))
+    assert plan.report()[0][1:4] == (1, 0, 1)
+
+
+def test_a_message_that_is_too_short_for_a_rule_comes_as_it_was_sent():
+    async def run() -> bytes:
+        dpu, host = pydoca.open_device("p0"), pydoca.open_device("pf0")
+        async with (
+            pydoca.ProgressEngine() as pe,
+            comch.Server(pe, dpu, dpu.open_representor("hpf0"), "short") as server,
+            comch.Client(pe, host, "short") as link,
+        ):
+            await link.send(b"hello")
+            async for peer in server:
+                return bytes(await peer.recv())
+        raise AssertionError
+
+    rule = FaultRule("corrupt", "comch.send", data="byte", offset=5)
+    with pytest.warns(FaultPlanWarning, match="had no byte 5"), inject(rule):
+        assert asyncio.run(run()) == b"hello"
 
 
 def test_a_device_that_was_open_has_no_faults_and_the_log_says_so(copies, caplog):
@@ -245,6 +290,9 @@ REFUSED = {
     "probability must be a number in 0..1, not 2": lambda: FaultRule("fail", probability=2),
     "when must be a function": lambda: FaultRule("fail", when=3),
     "device must be a name": lambda: FaultRule("fail", device=3),
+    "device must be a name or an address.*not ''": lambda: FaultRule("fail", device=""),
+    "opcode is an empty list; leave it out": lambda: FaultRule("fail", []),
+    "capabilities is an empty table": lambda: FaultRule("misreport_capability", capabilities={}),
     "corrupt cannot happen to rdma.connect": lambda: FaultRule("corrupt", "rdma.connect"),
     "give one of them": lambda: FaultRule("fail", nth=1, every=2),
     "is empty; until must be later": lambda: FaultRule("fail", after=2, until="1 s"),
@@ -336,7 +384,7 @@ def test_a_file_has_the_same_keys(tmp_path, copies):
     assert plan.rules == (FaultRule("fail", "dma.memcpy", status="driver"),)
     assert plan.seed == 4
     file.write_text(TOML + "by = 3\n")
-    with pytest.raises(pydoca.InvalidValueError, match=f"{re.escape(str(file))}: fault rule fail: by is a key"):
+    with pytest.raises(pydoca.InvalidValueError, match=f"{re.escape(str(file))}: rule 1: fault rule fail: by is a key"):
         FaultPlan.load(file)
     file.write_text("[[rule")
     with pytest.raises(pydoca.InvalidValueError, match=re.escape(str(file))):

@@ -74,7 +74,7 @@ struct FaultOperation {
   std::string_view opcode;
   std::string_view device;   ///< its name
   std::uint64_t length = 0;  ///< bytes that it is to move; 0 where it moves none
-  std::uint64_t number = 0;  ///< the operations that the rule selected before it, and one
+  std::uint64_t number = 0;  ///< counts those of which the predicate was asked, from 1
 };
 
 /// An action, and the operations that it meets. A rule selects operations by opcode, device, window and predicate; it
@@ -119,7 +119,7 @@ struct FaultRule {
 struct FaultReport {
   std::uint64_t matched = 0;     ///< operations that it selected
   std::uint64_t triggered = 0;   ///< of those: how many it met
-  std::uint64_t impossible = 0;  ///< of those: how many it left alone, as the data was in another process's memory
+  std::uint64_t impossible = 0;  ///< how many it left alone: data in another process's memory, or too few bytes
   std::string never;             ///< why it has met none, and what to change; empty when it has met one
 };
 

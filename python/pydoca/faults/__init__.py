@@ -84,7 +84,8 @@ class FaultReport(NamedTuple):
     """What became of a rule.
 
     matched: operations that it selected. triggered: those that it met. impossible: those that it left alone, as their
-    data was in the memory of another process. never: why it has met none, and what to change, or None.
+    data was in the memory of another process, or too short for what the rule changes. never: why it has met none, and
+    what to change, or None.
     """
 
     rule: FaultRule
@@ -136,7 +137,8 @@ class FaultRule:
     def _set(self, keys: dict[str, Any], when: Callable[[FaultOperation], object] | None) -> None:
         given = keys if when is None else keys | {"when": when}
         self._keys = {key: given[key] for key in (*_KEYS, *given) if key in given}
-        self._engines = _core.FaultRuleOfEngine(_keys.to_plain(keys), _keys.to_predicate(when))
+        self._raised: list[BaseException] = []  # by the predicate
+        self._engines = _core.FaultRuleOfEngine(_keys.to_plain(keys), _keys.to_predicate(when, self._raised))
 
     @property
     def action(self) -> str:
@@ -170,7 +172,8 @@ class FaultRule:
 class FaultPlan:
     """Rules, each a FaultRule or a table of its keys, and the seed of their random choices.
 
-    A with block puts it in force, as `inject` does.
+    A with block puts it in force, as `inject` does. What a predicate raised is raised at the end of the block; the
+    operation that it was asked about meets no fault.
     """
 
     def __init__(self, *rules: FaultRule | Mapping[str, Any], seed: int = 0) -> None:
@@ -228,6 +231,8 @@ class FaultPlan:
         """
         global _last
         self._plan.install()
+        for rule in self._rules:
+            rule._raised.clear()
         _last = weakref.ref(self)
 
     def remove(self) -> None:
@@ -255,6 +260,9 @@ class FaultPlan:
     def __exit__(self, failure: object, *_: object) -> None:
         if failure is None:
             self.remove()
+            for rule in self._rules:
+                if rule._raised:
+                    raise rule._raised[0]
         else:
             self._plan.leave_force()  # the block's error says more than a warning, which would hide it where it raises
 
@@ -290,6 +298,7 @@ def inject(*rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> 
 
 
 _of_environment: FaultPlan | None = None
+_file_of_environment = ("", "")  # PYDOCA_FAULTS when its file was read, and the absolute path of the file then
 _last: weakref.ref[FaultPlan] | None = None  # that was put in force
 
 
@@ -300,10 +309,12 @@ def _in_force() -> FaultPlan | None:
 
 
 def _load_environment() -> None:
-    global _of_environment, _last
+    global _of_environment, _file_of_environment, _last
     engines = _core.load_faults_of_environment()
     if engines is None:
         return
+    value = os.environ["PYDOCA_FAULTS"]
+    _file_of_environment = (value, os.path.abspath(value))
     plan = _of_environment = FaultPlan._of_engine(engines)
     if not plan.is_in_force:
         text = f"PYDOCA_FAULTS={os.environ['PYDOCA_FAULTS']} is not used: a plan is in force"

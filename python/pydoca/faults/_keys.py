@@ -11,7 +11,10 @@ from pydoca._errors import InvalidValueError, Status
 
 
 class FaultOperation(NamedTuple):
-    """An operation, as the predicate of a rule sees it."""
+    """An operation, as the predicate of a rule sees it.
+
+    length: the bytes that it is to move. number: counts the operations that the predicate was asked about, from 1.
+    """
 
     opcode: str
     device: str
@@ -33,11 +36,21 @@ def _plain(value: object) -> object:
     return name if isinstance(name, str) else value
 
 
-def to_predicate(when: Callable[[FaultOperation], object] | None) -> Callable[[str, str, int, int], bool] | None:
-    """Of an operation's fields, one by one."""
+def to_predicate(
+    when: Callable[[FaultOperation], object] | None, raised: list[BaseException]
+) -> Callable[[str, str, int, int], bool] | None:
+    """Of an operation's fields, one by one. raised: gets what when() raises."""
     if when is None:
         return None
     if not callable(when):
         raise InvalidValueError(f"fault rule: when must be a function of a FaultOperation, not {when!r}")
     require_plain_function("fault rule: when", when)
-    return lambda *operation: bool(when(FaultOperation(*operation)))
+
+    def predicate(*operation: Any) -> bool:
+        try:
+            return bool(when(FaultOperation(*operation)))
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    return predicate

@@ -126,6 +126,12 @@ bool Channel::expect(bool messages, bool room) noexcept {
   return alarm_.has_value();
 }
 
+void Channel::note_short(const Fault& fault, bool changes) noexcept {
+  if (!changes) {
+    faults_.note_impossible(fault, Spared::too_short);
+  }
+}
+
 Status Channel::send_faulty(std::span<const std::byte> message, const Fault& fault) {
   switch (fault.rule->action) {
     case FaultAction::full:
@@ -137,12 +143,18 @@ Status Channel::send_faulty(std::span<const std::byte> message, const Fault& fau
     case FaultAction::drop:
       inner_->skip();
       return Status::success;
-    case FaultAction::misreport_length:
-      return inner_->send(message.first(misreported(fault, message.size())));
+    case FaultAction::misreport_length: {
+      const std::uint64_t length = misreported(fault, message.size());
+      const Status status = inner_->send(message.first(length));
+      note_short(fault, status != Status::success || length != message.size());
+      return status;
+    }
     case FaultAction::corrupt: {
       std::vector<std::byte> changed(message.begin(), message.end());
-      corrupt(changed, fault);
-      return inner_->send(changed);
+      const bool changes = corrupt(changed, fault);
+      const Status status = inner_->send(changed);
+      note_short(fault, status != Status::success || changes);
+      return status;
     }
     default: {
       const Status status = inner_->send(message);
@@ -236,10 +248,11 @@ Status Channel::receive_faulty(std::span<std::byte> message, std::size_t& length
       }
       return Status::success;
     case FaultAction::corrupt:
-      corrupt(message, fault);
+      note_short(fault, corrupt(message, fault));
       return Status::success;
     case FaultAction::misreport_length:
       length = misreported(fault, length);
+      note_short(fault, length != message.size());
       return Status::success;
     default:
       return Status::success;

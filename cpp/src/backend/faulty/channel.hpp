@@ -62,6 +62,8 @@ class Channel final : public backend::Channel {
   void send_second() noexcept;
   void set_alarm() noexcept;
   bool is_cut() const noexcept { return faults_.link_breaks() != link_breaks_; }
+  /// Where the fault changed nothing of a message: it has too few bytes.
+  void note_short(const Fault& fault, bool changes) noexcept;
   Status send_faulty(std::span<const std::byte> message, const Fault& fault);
   /// Whether the message, of length bytes, is to be delivered now.
   Status receive_faulty(std::span<std::byte> message, std::size_t& length, const Fault& fault);

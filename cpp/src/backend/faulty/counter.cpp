@@ -24,7 +24,11 @@ Status Counter::update(LinkOpcode opcode, std::uint64_t operand, Update apply) n
   if (fault.is(FaultAction::drop) || is_stale) {
     return Status::success;
   }
-  const Status status = apply(fault.is(FaultAction::corrupt) ? corrupt(operand, fault) : operand);
+  std::uint64_t changed = operand;
+  if (fault.is(FaultAction::corrupt) && !corrupt(changed, fault)) {
+    faults_.note_impossible(fault, Spared::too_short);
+  }
+  const Status status = apply(changed);
   if (fault.is(FaultAction::duplicate) && status == Status::success) {
     static_cast<void>(apply(operand));
   }

@@ -96,8 +96,10 @@ class DataQueue final : public backend::DataQueue, private Lane<backend::DataOpe
   bool is_told_length(const backend::DataOperation& /*operation*/) const noexcept override {
     return engine_.set_filled != nullptr;
   }
-  void misreport(backend::DataOperation& operation, const Fault& fault) const noexcept override {
-    engine_.set_filled(operation, misreported(fault, engine_.filled(operation)));
+  bool misreport(backend::DataOperation& operation, const Fault& fault) const noexcept override {
+    const std::uint64_t filled = engine_.filled(operation);
+    engine_.set_filled(operation, misreported(fault, filled));
+    return engine_.filled(operation) != filled;
   }
   void take_answer(const backend::DataOperation& from, backend::DataOperation& to) const noexcept override {
     if (engine_.take_answer != nullptr) {

@@ -20,7 +20,11 @@ std::shared_ptr<FaultPlan> FaultPlan::load(const Table& table) {
   detail::require_known(table, "fault plan: key", {"seed", "rule"});
   std::vector<FaultRule> rules;
   for (const Table* const keys : detail::to_tables(table, "rule", "fault plan")) {
-    rules.push_back(read_fault_rule(*keys));
+    try {
+      rules.push_back(read_fault_rule(*keys));
+    } catch (const Error& error) {
+      throw Error(error.status(), detail::concat("rule ", rules.size() + 1, ": ", error.what()));
+    }
   }
   const Value* const seed = table.find("seed");
   return create(std::move(rules), seed == nullptr ? 0 : detail::to_number(*seed, "fault plan: seed", 0, UINT64_MAX));
@@ -49,7 +53,8 @@ std::shared_ptr<FaultPlan> FaultPlan::load_environment() {
   try {
     plan = load(std::string(path));
   } catch (const Error& error) {
-    throw Error(Status::invalid_value, detail::concat("the environment's PYDOCA_FAULTS: ", error.what()));
+    const Status status = error.status() == Status::again ? Status::again : Status::invalid_value;
+    throw Error(status, detail::concat("the environment's PYDOCA_FAULTS: ", error.what()));
   }
   if (seen.exchange(true)) {
     return nullptr;  // another thread was faster

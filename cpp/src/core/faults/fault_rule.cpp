@@ -121,7 +121,7 @@ class RuleReader {
     read_opcodes();
     if (const Value* const device = find("device")) {
       const auto* const name = device->as<std::string>();
-      if (name == nullptr) {
+      if (name == nullptr || name->empty()) {
         refuse("device must be a name or an address, a Device or a DeviceInfo, not ", text_of(*device));
       }
       rule_.device = *name;
@@ -152,6 +152,11 @@ class RuleReader {
     read_count("length", rule_.length, 0);
     if (const Value* const table = find("capabilities")) {
       const std::string place = place_of("capabilities");
+      if (const auto* const given = table->as<Table>(); given != nullptr && given->entries.empty()) {
+        refuse(
+            "capabilities is an empty table, which changes nothing; write such as {\"dma\": {\"max_buf_size\": "
+            "4096}}");
+      }
       Capabilities scratch;
       detail::read(*table, scratch, place);
       rule_.misreport = [table = *table, place](Capabilities& can) { detail::read(table, can, place); };
@@ -164,6 +169,9 @@ class RuleReader {
       return;
     }
     const auto* const several = value->as<List>();
+    if (several != nullptr && several->empty()) {
+      refuse("opcode is an empty list; leave it out, for all operations that the action can meet");
+    }
     for (const Value& one : several != nullptr ? *several : List{*value}) {
       add_opcodes(one);
     }

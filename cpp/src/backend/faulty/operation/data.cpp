@@ -14,10 +14,10 @@ namespace {
 
 std::byte* at(std::uint64_t address) noexcept { return reinterpret_cast<std::byte*>(address); }
 
-/// The place of the one byte that the rule changes, of data of this size.
+/// The place of the one byte that the rule changes, of data of this size, which has it.
 std::uint64_t place_of(const Fault& fault, std::uint64_t size) noexcept {
   if (fault.rule->offset.has_value()) {
-    return std::min(*fault.rule->offset, size - 1);
+    return *fault.rule->offset;
   }
   return fault.rule->corruption == Corruption::bit ? fault.random % size : 0;
 }
@@ -48,23 +48,23 @@ void set_source(RdmaOperation& operation, Segment* source, std::uint64_t length)
   operation.length = length;
 }
 
-void corrupt(std::span<std::byte> data, const Fault& fault) noexcept {
-  if (!data.empty()) {
-    std::byte& victim = data[place_of(fault, data.size())];
-    victim = changed(victim, fault);
+bool has_place(const Fault& fault, std::uint64_t size) noexcept { return fault.rule->offset.value_or(0) < size; }
+
+bool corrupt(std::span<std::byte> data, const Fault& fault) noexcept {
+  if (!has_place(fault, data.size())) {
+    return false;
   }
+  std::byte& victim = data[place_of(fault, data.size())];
+  victim = changed(victim, fault);
+  return true;
 }
 
-std::uint64_t corrupt(std::uint64_t value, const Fault& fault) noexcept {
-  corrupt(std::as_writable_bytes(std::span(&value, 1)), fault);
-  return value;
+bool corrupt(std::uint64_t& value, const Fault& fault) noexcept {
+  return corrupt(std::as_writable_bytes(std::span(&value, 1)), fault);
 }
 
 bool corrupt_target(const Segment* target, std::uint64_t filled, const Fault& fault,
                     const DeviceFaults& device) noexcept {
-  if (filled == 0) {
-    return false;
-  }
   std::uint64_t place = place_of(fault, filled);
   while (target != nullptr && place >= target->tailroom()) {
     place -= target->tailroom();

@@ -25,11 +25,13 @@ const Segment* source_of(const backend::RdmaOperation& operation) noexcept;
 void set_source(backend::DataOperation& operation, Segment* source, std::uint64_t length) noexcept;
 void set_source(backend::RdmaOperation& operation, Segment* source, std::uint64_t length) noexcept;
 
-/// Changes the data as the rule says: a bit, or a byte.
-void corrupt(std::span<std::byte> data, const Fault& fault) noexcept;
-std::uint64_t corrupt(std::uint64_t value, const Fault& fault) noexcept;
-/// The same with bytes that were put into the tailrooms of target. False when they are not memory of this process, or a
-/// mapped file that has been cut short.
+/// Whether data of this size has the byte that the rule changes.
+bool has_place(const Fault& fault, std::uint64_t size) noexcept;
+/// Changes the data as the rule says: a bit, or a byte. False when it has no such byte.
+bool corrupt(std::span<std::byte> data, const Fault& fault) noexcept;
+bool corrupt(std::uint64_t& value, const Fault& fault) noexcept;
+/// The same with bytes that were put into the tailrooms of target, which has_place() found to be enough. False when
+/// they are not memory of this process, or a mapped file that has been cut short.
 bool corrupt_target(const Segment* target, std::uint64_t filled, const Fault& fault,
                     const DeviceFaults& device) noexcept;
 

@@ -28,9 +28,10 @@ class Lane {
   virtual const Segment* target_of(const Operation& operation, std::uint64_t& filled) const noexcept = 0;
   /// The length to which a shorter operation is cut: one that the device takes.
   virtual std::uint64_t cut_length(const Operation& operation, std::uint64_t length) const noexcept = 0;
-  /// Whether the device tells how many bytes an operation has moved; misreport() has it tell another number.
+  /// Whether the device tells how many bytes an operation has moved; misreport() has it tell another number, and is
+  /// false when the number is the same.
   virtual bool is_told_length(const Operation& operation) const noexcept = 0;
-  virtual void misreport(Operation& operation, const Fault& fault) const noexcept = 0;
+  virtual bool misreport(Operation& operation, const Fault& fault) const noexcept = 0;
   /// What the device told of an operation, beyond its status, becomes that of another one.
   virtual void take_answer(const Operation& from, Operation& to) const noexcept = 0;
   /// Another operation with the same request. Throws std::bad_alloc.

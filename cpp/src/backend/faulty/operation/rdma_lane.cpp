@@ -24,8 +24,9 @@ bool RdmaLane::is_told_length(const RdmaOperation& operation) const noexcept {
   return operation.opcode == RdmaOpcode::receive || operation.opcode == RdmaOpcode::read;
 }
 
-void RdmaLane::misreport(RdmaOperation& operation, const Fault& fault) const noexcept {
-  operation.length = misreported(fault, operation.length);
+bool RdmaLane::misreport(RdmaOperation& operation, const Fault& fault) const noexcept {
+  const std::uint64_t moved = std::exchange(operation.length, misreported(fault, operation.length));
+  return operation.length != moved;
 }
 
 std::shared_ptr<RdmaOperation> RdmaLane::copy_of(const RdmaOperation& operation) const {

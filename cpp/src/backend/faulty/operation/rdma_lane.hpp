@@ -18,7 +18,7 @@ class RdmaLane : public Lane<backend::RdmaOperation> {
     return length;
   }
   bool is_told_length(const backend::RdmaOperation& operation) const noexcept final;
-  void misreport(backend::RdmaOperation& operation, const Fault& fault) const noexcept final;
+  bool misreport(backend::RdmaOperation& operation, const Fault& fault) const noexcept final;
   void take_answer(const backend::RdmaOperation& /*from*/, backend::RdmaOperation& /*to*/) const noexcept final {}
   std::shared_ptr<backend::RdmaOperation> copy_of(const backend::RdmaOperation& operation) const final;
 

@@ -173,8 +173,12 @@ Status Tampering<Operation>::post_corrupted(Operation& operation, bool flush, La
   if (target != nullptr && faults_.is_local(*target)) {
     return post_recorded(operation, flush, lane, fault);
   }
-  if (source == nullptr || operation.length == 0 || !is_local(source, operation.length, faults_)) {
-    faults_.note_impossible(fault);
+  if (!has_place(fault, source == nullptr ? 0 : operation.length)) {
+    faults_.note_impossible(fault, Spared::too_short);
+    return pass_on(operation, flush, lane);
+  }
+  if (!is_local(source, operation.length, faults_)) {
+    faults_.note_impossible(fault, Spared::elsewhere);
     return pass_on(operation, flush, lane);
   }
   try {
@@ -182,7 +186,7 @@ Status Tampering<Operation>::post_corrupted(Operation& operation, bool flush, La
     stand_in->copy(source, operation.length, fault, device_, faults_.ordinal());
     return post_stand_in(std::move(stand_in), flush);
   } catch (const Error&) {
-    faults_.note_impossible(fault);
+    faults_.note_impossible(fault, Spared::elsewhere);
     return pass_on(operation, flush, lane);
   }
 }
@@ -191,6 +195,7 @@ template <class Operation>
 Status Tampering<Operation>::post_cut(Operation& operation, bool flush, Lane<Operation>& lane, const Fault& fault) {
   const std::uint64_t length = lane.cut_length(operation, misreported(fault, operation.length));
   if (length >= operation.length) {
+    faults_.note_impossible(fault, Spared::too_short);
     return pass_on(operation, flush, lane);
   }
   auto stand_in = make_stand_in(operation, lane);
@@ -287,13 +292,17 @@ bool Tampering<Operation>::duplicate(Operation& operation, Lane<Operation>& lane
 template <class Operation>
 void Tampering<Operation>::apply(Operation& operation, const Lane<Operation>& lane, const Fault& fault) noexcept {
   if (fault.is(FaultAction::misreport_length)) {
-    lane.misreport(operation, fault);
+    if (!lane.misreport(operation, fault)) {
+      faults_.note_impossible(fault, Spared::too_short);
+    }
     return;
   }
   std::uint64_t filled = 0;
   const Segment* const target = lane.target_of(operation, filled);
-  if (!corrupt_target(target, filled, fault, faults_)) {
-    faults_.note_impossible(fault);
+  if (!has_place(fault, target == nullptr ? 0 : filled)) {
+    faults_.note_impossible(fault, Spared::too_short);
+  } else if (!corrupt_target(target, filled, fault, faults_)) {
+    faults_.note_impossible(fault, Spared::elsewhere);
   }
 }
 

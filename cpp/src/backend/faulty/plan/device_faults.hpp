@@ -30,7 +30,7 @@ class DeviceFaults {
   /// happen: a removed device's operation is the caller's to end.
   Fault decide(Opcode opcode, std::uint64_t length) noexcept;
   Fault decide(LinkOpcode opcode, std::uint64_t length) noexcept { return decide(number_of(opcode), length); }
-  void note_impossible(const Fault& fault) noexcept { plan_->note_impossible(fault); }
+  void note_impossible(const Fault& fault, Spared why) noexcept { plan_->note_impossible(fault, why); }
   bool has(FaultAction action) const noexcept;
   std::uint64_t installation() const noexcept { return installation_; }
   std::size_t ordinal() const noexcept { return ordinal_; }

@@ -147,7 +147,7 @@ Fault Plan::decide(std::span<const std::size_t> numbers, FaultOperation operatio
     if (rule.when) {
       {
         const std::lock_guard lock(mutex_);
-        operation.number = counts_[number].matched + 1;
+        operation.number = ++counts_[number].offered;
       }
       if (!rule.when(operation)) {
         continue;
@@ -164,10 +164,11 @@ Fault Plan::decide(std::span<const std::size_t> numbers, FaultOperation operatio
   return fault;
 }
 
-void Plan::note_impossible(const Fault& fault) noexcept {
+void Plan::note_impossible(const Fault& fault, Spared why) noexcept {
   const std::lock_guard lock(mutex_);
-  --counts_[fault.number].triggered;
-  ++counts_[fault.number].impossible;
+  Counts& counts = counts_[fault.number];
+  --counts.triggered;
+  ++(why == Spared::elsewhere ? counts.elsewhere : counts.too_short);
 }
 
 void Plan::note_opened(const DeviceProperties& properties) {
@@ -232,7 +233,7 @@ std::vector<FaultReport> Plan::report() const {
     FaultReport& report = reports.emplace_back();
     report.matched = counts.matched;
     report.triggered = counts.triggered;
-    report.impossible = counts.impossible;
+    report.impossible = counts.elsewhere + counts.too_short;
     if (counts.triggered == 0) {
       report.never = why_never(rules_[number], counts);
     }
@@ -244,8 +245,13 @@ std::string Plan::why_never(const FaultRule& rule, const Counts& counts) const {
   if (rule.probability == 0) {
     return "its probability is 0";
   }
-  if (counts.impossible != 0) {
-    return concat("the data of ", counts.impossible, " operation(s) was in the memory of other processes");
+  if (counts.elsewhere != 0) {
+    return concat("the data of ", counts.elsewhere, " operation(s) was in the memory of other processes");
+  }
+  if (counts.too_short != 0) {
+    return rule.action == FaultAction::misreport_length
+               ? concat(counts.too_short, " operation(s) moved no more bytes than the rule reports")
+               : concat(counts.too_short, " operation(s) had no byte ", rule.offset.value_or(0));
   }
   if (counts.matched != 0) {
     const std::uint64_t wanted = std::max(rule.nth, rule.every);

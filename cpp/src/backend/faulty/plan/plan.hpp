@@ -25,6 +25,12 @@ struct Fault {
   bool is(FaultAction action) const noexcept { return rule != nullptr && rule->action == action; }
 };
 
+/// Why an operation that a rule met was left alone.
+enum class Spared : std::uint8_t {
+  elsewhere,  ///< its data is in memory that this process does not reach
+  too_short   ///< it moved too few bytes for what the rule changes
+};
+
 /// The rules, how often they have matched, and the random numbers of each.
 class Plan final : public FaultPlan {
  public:
@@ -41,8 +47,8 @@ class Plan final : public FaultPlan {
   std::uint64_t installation() const noexcept { return installation_.load(std::memory_order_relaxed); }
   /// The first fault that meets the operation, of the rules with these numbers. Each of them counts it.
   Fault decide(std::span<const std::size_t> numbers, FaultOperation operation) noexcept;
-  /// The fault was left alone, as it needs memory that this process does not reach.
-  void note_impossible(const Fault& fault) noexcept;
+  /// The operation that the fault met was left alone.
+  void note_impossible(const Fault& fault, Spared why) noexcept;
   void note_opened(const DeviceProperties& properties);
   void note_removed(const DeviceProperties& properties);
   /// What an enumeration shows: without removed devices, and with misreported capabilities.
@@ -53,9 +59,11 @@ class Plan final : public FaultPlan {
 
  private:
   struct Counts {
+    std::uint64_t offered = 0;  ///< operations that the predicate was asked about
     std::uint64_t matched = 0;
     std::uint64_t triggered = 0;
-    std::uint64_t impossible = 0;
+    std::uint64_t elsewhere = 0;
+    std::uint64_t too_short = 0;
     std::uint64_t random = 0;  ///< state of the rule's generator
     bool seen = false;         ///< a device that it names was enumerated or opened
     bool opened = false;       ///< such a device was opened
