@@ -15,14 +15,42 @@ bool is_mapping(py::handle value) {
   return py::isinstance<py::dict>(value) || (PyMapping_Check(value.ptr()) != 0 && py::hasattr(value, "keys"));
 }
 
+/// An integer beyond 64 bits has a text, which Python refuses to write where it has thousands of digits.
+Value to_large_number(py::handle value) {
+  const std::uint64_t number = PyLong_AsUnsignedLongLong(value.ptr());
+  if (PyErr_Occurred() == nullptr) return number;
+  PyErr_Clear();
+  PyObject* const digits = PyObject_Str(value.ptr());
+  if (digits != nullptr) return OtherValue{py::reinterpret_steal<py::str>(digits)};
+  PyErr_Clear();
+  return OtherValue{format_text("a number of {} bits", value.attr("bit_length")())};
+}
+
 Value to_number(py::handle value) {
   int overflow = 0;
   const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-  if (overflow == 0) return number;
-  const std::uint64_t large = overflow > 0 ? PyLong_AsUnsignedLongLong(value.ptr()) : 0;
-  if (overflow > 0 && PyErr_Occurred() == nullptr) return large;
-  PyErr_Clear();
-  return OtherValue{py::str(value)};
+  return overflow == 0 ? Value(number) : to_large_number(value);
+}
+
+/// Not every str is Unicode: a lone surrogate is not.
+Value to_unicode(py::handle value) {
+  try {
+    return to_utf8(value);
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_UnicodeEncodeError)) throw;
+    return OtherValue{format_text("{!a}", value)};
+  }
+}
+
+/// A scalar of NumPy, say, as Python's own; null for any other object.
+py::object to_scalar(py::handle value) {
+  if (PyIndex_Check(value.ptr()) != 0) {
+    if (PyObject* const number = PyNumber_Index(value.ptr())) return py::reinterpret_steal<py::object>(number);
+    PyErr_Clear();
+  }
+  if (!py::hasattr(value, "item") || !py::hasattr(value, "shape")) return {};
+  const py::object shape = value.attr("shape");
+  return py::isinstance<py::tuple>(shape) && py::len(shape) == 0 ? value.attr("item")() : py::object();
 }
 
 Value to_value(py::handle value, std::string_view what);
@@ -50,10 +78,11 @@ Value to_value(py::handle value, std::string_view what) {
   if (py::isinstance<py::bool_>(value)) return value.is(py::bool_(true));
   if (py::isinstance<py::int_>(value)) return to_number(value);
   if (py::isinstance<py::float_>(value)) return PyFloat_AS_DOUBLE(value.ptr());
-  if (py::isinstance<py::str>(value)) return to_utf8(value);
+  if (py::isinstance<py::str>(value)) return to_unicode(value);
   if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value) || is_mapping(value)) {
     return to_nested(value, what);
   }
+  if (const py::object scalar = to_scalar(value); scalar && !scalar.is(value)) return to_value(scalar, what);
   return OtherValue{format_text("{!r}", value)};
 }
 
@@ -89,7 +118,11 @@ Table to_table(py::handle mapping, std::string_view what) {
   Table table;
   for (const auto& [key, value] : dict) {
     if (!py::isinstance<py::str>(key)) refuse_type(std::string(what) + ": key", "a str", key);
-    table.entries.emplace_back(to_utf8(key), to_value(value, what));
+    const Value name = to_unicode(key);
+    if (const auto* const other = name.as<OtherValue>()) {
+      raise(Status::invalid_value, std::string(what) + ": " + other->text + " is not a key, as it is not Unicode");
+    }
+    table.entries.emplace_back(*name.as<std::string>(), to_value(value, what));
   }
   return table;
 }

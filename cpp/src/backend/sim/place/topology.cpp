@@ -107,7 +107,9 @@ template <class T>
 void check_no_limit_is_0(const Function& function, const char* library, const std::optional<T>& can) {
   const auto check = [&]<class Value>(const Field<T, Value>& field) {
     if constexpr (std::integral<Value> && !std::same_as<Value, bool>) {
-      if (std::string_view(field.name).starts_with("max_") && (*can).*field.member == 0) {
+      const std::string_view name = field.name;
+      const bool is_limit = name.starts_with("max_") || name.ends_with("_max_buf_list_len");
+      if (is_limit && (*can).*field.member == 0) {
         refuse(function, detail::concat("has ", library, " with ", field.name, " = 0; give the limit, or write ",
                                         library, " = false where there is none"));
       }
