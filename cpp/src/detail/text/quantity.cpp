@@ -3,6 +3,7 @@
 #include "detail/concat.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <locale>
 #include <sstream>
@@ -134,6 +135,11 @@ std::string with_unit(double number, std::span<const Unit> units) {
     }
   }
   return decimal.text(best->exponent).append(best->name);
+}
+
+std::string text_of(std::chrono::nanoseconds time) {
+  static constexpr std::array units{Unit{"s", 9}, Unit{"ms", 6}, Unit{"us", 3}, Unit{"ns", 0}};
+  return with_unit(static_cast<double>(time.count()), units);
 }
 
 }  // namespace pydoca::detail

@@ -1,6 +1,7 @@
 /// Numbers with units, as "1.9us" and "25GB/s".
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,5 +32,8 @@ std::optional<Quantity> to_quantity(std::string_view text);
 
 /// In the largest of the units, whose factors are 1, of which the number is at least one; reads back as the same.
 std::string with_unit(double number, std::span<const Unit> units);
+
+/// "-1us", "1.5ms": the time in the largest unit, up to seconds, that leaves a digit in front of the point.
+std::string text_of(std::chrono::nanoseconds time);
 
 }  // namespace pydoca::detail

@@ -47,8 +47,7 @@ constexpr Kind a_time{times, "s", "1.9us"};
 constexpr Kind a_speed{speeds, "B/s", "25GB/s"};
 constexpr Kind a_rate{rates, "/s", "10M/s"};
 
-/// Those of times and speeds that are written: powers of 1000.
-constexpr std::span written_times(times.begin() + 2, 4);
+/// Those of speeds that are written: powers of 1000.
 constexpr std::span written_speeds(speeds.begin(), 5);
 
 constexpr std::array distributions{JitterDistribution::none, JitterDistribution::uniform, JitterDistribution::normal,
@@ -73,8 +72,7 @@ double read_quantity(const Value& value, const std::string& where, const Kind& k
   const std::string text = is_number ? text_of(value).append(kind.unit) : given != nullptr ? *given : std::string();
   const auto quantity = detail::to_quantity(text);
   if (!quantity.has_value()) {
-    refuse(where, concat("is ", is_number ? text : text_of(value), "; write a number and its unit, such as \"",
-                         kind.example, '"'));
+    refuse(where, concat("is ", text_of(value), "; write a number and its unit, such as \"", kind.example, '"'));
   }
   if (quantity->unit.empty()) {
     refuse(where, concat("is \"", text, "\", without a unit; write it as in \"", kind.example, '"'));
@@ -93,7 +91,7 @@ std::chrono::nanoseconds read_time(const Value& value, const std::string& where)
   constexpr double longest = 4e18;
   const double time = std::nearbyint(read_quantity(value, where, a_time));
   if (!(std::abs(time) < longest)) {
-    refuse(where, concat("is ", text_of(value), "; it must be 0 ns to an hour"));
+    refuse(where, concat("is ", text_of(value), "; it must be 0 to an hour"));
   }
   return std::chrono::nanoseconds(static_cast<std::int64_t>(time));
 }
@@ -216,9 +214,7 @@ void give(Table& table, std::string_view key, const std::optional<T>& value, con
   }
 }
 
-Value time_text(std::chrono::nanoseconds time) {
-  return detail::with_unit(static_cast<double>(time.count()), written_times);
-}
+Value time_text(std::chrono::nanoseconds time) { return detail::text_of(time); }
 Value speed_text(double speed) { return detail::with_unit(speed, written_speeds); }
 
 Table table_of(const OperationTiming& timing) {

@@ -4,6 +4,7 @@
 
 #include "backend/sim/time/timed_operation.hpp"
 #include "detail/concat.hpp"
+#include "detail/text/quantity.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ constexpr std::uint32_t widest_window = 4096;
 
 void check_time(const std::string& where, std::chrono::nanoseconds time) {
   if (time < std::chrono::nanoseconds(0) || time > longest) {
-    refuse_timing(where, detail::concat("is ", time.count(), " ns; it must be 0 ns to an hour"));
+    refuse_timing(where, detail::concat("is ", detail::text_of(time), "; it must be 0 to an hour"));
   }
 }
 

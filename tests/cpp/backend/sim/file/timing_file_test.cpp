@@ -93,7 +93,7 @@ TEST(TimingFileTest, WhatDoesNotFitIsNamedAndChangesNothing) {
   EXPECT_THAT(refusal("dma.latency = \"1 u s\""), HasSubstr("write a number and its unit"));
   EXPECT_THAT(refusal("dma.latency = nan"), HasSubstr("nan"));
   EXPECT_THAT(refusal("dma.latency = true"), HasSubstr("dma: latency is True"));
-  EXPECT_THAT(refusal("dma.latency = \"-1us\""), HasSubstr("dma: latency is -1000 ns; it must be 0 ns to an hour"));
+  EXPECT_THAT(refusal("dma.latency = \"-1us\""), HasSubstr("dma: latency is -1us; it must be 0 to an hour"));
   EXPECT_THAT(refusal("dma.latency = 1e300"), HasSubstr("an hour"));
   EXPECT_THAT(refusal("dma.latency = \"1e99999999999999999999s\""), HasSubstr("an hour"));
   EXPECT_THAT(refusal("dma.bandwidth = 0"), HasSubstr("dma: bandwidth must be 1 to 1e15 a second"));
