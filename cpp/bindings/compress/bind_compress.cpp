@@ -41,11 +41,9 @@ using CompressObject = DataContextObject<Compress, DecompressKind>;
 
 std::span<PyMethodDef> compress_methods() {
   static std::array methods{task_method<compress_decompress_deflate, &CompressObject::make<DecompressTaskObject>>(
-      "Allocates a task that expands src's data, one raw DEFLATE stream, and appends the plain data to dst; submits "
-      "it\n"
-      "unless submit is false. Raises NoMemoryError when all num_tasks are allocated, BadStateError unless the "
-      "context\n"
-      "runs, InvalidValueError for bufs that the device refuses, AgainError when the queue is full\n"
+      "Allocates a task that expands src's data, one raw DEFLATE stream, and appends the plain data to dst;\n"
+      "submits it unless submit is false. Raises NoMemoryError when all num_tasks are allocated, BadStateError\n"
+      "unless the context runs, InvalidValueError for bufs that the device refuses, AgainError when the queue is full\n"
       "(doca_compress_task_decompress_deflate).")};
   return methods;
 }
@@ -56,12 +54,14 @@ void bind_decompress_task(py::module_& module) {
       "Expands src's data, in list order: one DEFLATE stream (RFC 1951), without the header and trailer of zlib or\n"
       "gzip. On success the plain data is appended to dst: its data_len grows by so many bytes. What follows the\n"
       "stream in src is ignored. The tailroom behind the plain data may have changed.");
-  type.def_property_readonly("crc_cs", &DecompressTaskObject::crc,
-                             "CRC-32 of the plain data, as zlib.crc32() gives it; 0 before a first success\n"
-                             "(doca_compress_task_decompress_deflate_get_crc_cs).")
-      .def_property_readonly("adler_cs", &DecompressTaskObject::adler,
-                             "Adler-32 of the plain data, as zlib.adler32() gives it; 0 before a first success\n"
-                             "(doca_compress_task_decompress_deflate_get_adler_cs).");
+  type.def_property_readonly(
+          "crc_cs", &DecompressTaskObject::crc,
+          "CRC-32 of the plain data of the last run that succeeded, as zlib.crc32() gives it; 0 before\n"
+          "(doca_compress_task_decompress_deflate_get_crc_cs).")
+      .def_property_readonly(
+          "adler_cs", &DecompressTaskObject::adler,
+          "Adler-32 of the plain data of the last run that succeeded, as zlib.adler32() gives it; 0 before\n"
+          "(doca_compress_task_decompress_deflate_get_adler_cs).");
   made_by(module, "CompressDecompressDeflateTask", "Compress.decompress_deflate()");
 }
 

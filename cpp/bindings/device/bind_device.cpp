@@ -75,11 +75,15 @@ void bind_device_info(py::classh<DeviceInfo>& type) {
            "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
       .def(
           "supports",
-          [](const DeviceInfo& info, const std::string& capability) { return support_of(info, capability).supported; },
+          [](const DeviceInfo& info, const py::str& capability) {
+            return support_of(info, to_utf8(capability)).supported;
+          },
           "capability"_a, "Whether the function has a capability, one of pydoca.CAPABILITIES.")
       .def(
           "why_unsupported",
-          [](const DeviceInfo& info, const std::string& capability) { return support_of(info, capability).reason; },
+          [](const DeviceInfo& info, const py::str& capability) {
+            return support_of(info, to_utf8(capability)).reason;
+          },
           "capability"_a, "The reason why the function lacks a capability; empty when it has the capability.")
       .def("to_dict", &to_dict, "All properties as plain Python, fit for JSON. A property without a value is None.")
       .def("__eq__",

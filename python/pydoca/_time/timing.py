@@ -21,12 +21,14 @@ class Config:
     A message of comch is on its way for this time before the peer can receive it; then its send task ends. A change of
     a sync event is seen, by all sides, after this time; then the call ends, or the task. Without a task the call waits.
 
-    seed: of every random number. preset: where to begin: "ideal" (nothing is modelled), "bluefield2", "bluefield3".
-    dma, sha, cache, rdma_write, rdma_read, rdma_send, rdma_atomic, comch_send, sync_event_set, sync_event_add: a table
-    each, with these keys:
+    seed: of every random number. preset: where to begin: "ideal" (nothing is modelled), "bluefield2", "bluefield3". The
+    presets have no figure for compress, which is as fast as this machine until it has a table.
+    dma, sha, cache, compress, rdma_write, rdma_read, rdma_send, rdma_atomic, comch_send, sync_event_set,
+    sync_event_add: a table each, with these keys:
 
     * latency: "1.9us"; a number is in seconds
-    * bandwidth: "25GB/s" or "200Gbit/s"; a number is in bytes a second
+    * bandwidth: "25GB/s" or "200Gbit/s"; a number is in bytes a second. The bytes are those of the source, also where
+      compress makes more of them
     * rate: operations a second at most, as "10M/s"
     * jitter: {"distribution": "exponential", "spread": "50ns"}, added to the latency. spread is the mean of an
       exponential distribution, the median of a lognormal one, the standard deviation of a normal one, and the
@@ -34,9 +36,9 @@ class Config:
     * queue_depth: tasks that a context, or a comch connection, may have in the queue; a further submission fails with
       AgainError (not for RDMA and sync events)
     * reorder_window: 1: tasks come back in the order of their submission; N: one may come back before others that
-      were submitted up to N - 1 places earlier (for dma, sha and cache; the others are in order)
+      were submitted up to N - 1 places earlier (for dma, sha, cache and compress; the others are in order)
     * executes_in_submit: whether submit() does the work of small tasks. By default nothing is done inside it, as on
-      hardware (for dma, sha and cache; the others are done when they are due)
+      hardware (for dma, sha, cache and compress; the others are done when they are due)
 
     pcie: {"bandwidth": "31.5GB/s"}, of the link of a card, in each direction, which all that crosses it shares.
     profiles, devices: tables like this one, without a seed, for the functions of a profile, or for one function. The
