@@ -190,6 +190,9 @@ def default_topology(profile: str = "bluefield3", *, host_pci_addr: str = "0b:00
 
     host_pci_addr: where the host has pf0. The guide has b1:00.0 in some chapters.
     """
+    for name, text in (("profile", profile), ("host_pci_addr", host_pci_addr)):
+        if not isinstance(text, str):
+            raise TypeError(f"default_topology: {name} is a str, not {text!r}")
     return Topology(function=_core.sim_default_topology(profile, host_pci_addr))
 
 
@@ -254,14 +257,15 @@ def spawn(
 
     target: the text of a program; a script (pathlib.Path); or a function of a module, a coroutine function too. Text
     and scripts may await at the top level. args: the program's sys.argv[1:], or the function's arguments, which are
-    pickled. env: further variables of its environment. name: for its output and its errors, the side by default.
+    pickled. env: further variables of its environment; PYDOCA_TOPOLOGY, PYDOCA_PROFILE and PYDOCA_TIMING there take the
+    place of this process's machine. name: for its output and its errors, the side by default.
 
     The process is a new Python, not a fork: it has nothing of this one. It ends with this one, however this one ends.
     Raises SyntaxError for text that is not a program, InvalidValueError for a function that cannot be imported.
     """
     from pydoca._spawn import process
 
-    return process.start(target, side, name, args, env, _loaded_topology(), show)
+    return process.start(target, side, name, args, env, _loaded_topology, show)
 
 
 def remove_device(device: str | _Named) -> None:

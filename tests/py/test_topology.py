@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import pydoca
@@ -46,6 +47,7 @@ def guides_machine():
     fabric = sim.fabric()
     yield
     sim.load_topology(sim.default_topology())
+    sim.load_config({})
     sim.set_fabric(fabric)
 
 
@@ -196,7 +198,7 @@ def test_a_function_that_is_open_is_another_device_in_the_next_topology():
 
 
 def test_an_empty_machine_has_no_devices():
-    sim.load_topology({})
+    sim.load_topology({"function": []})
     with pytest.raises(pydoca.NotFoundError, match="no device"):
         pydoca.devices()
 
@@ -293,7 +295,7 @@ def test_a_profile_alone_is_the_default_machine_with_it():
 
 
 def test_a_machine_without_functions_is_why_there_is_no_device():
-    sim.load_topology({})
+    sim.load_topology({"function": []})
     assert "its topology has no function" in pydoca.unavailable_backends()["sim"]
     with pytest.raises(pydoca.NotFoundError, match="sim: its topology has no function that is present"):
         pydoca.devices()
@@ -379,3 +381,30 @@ def test_a_mapping_that_contains_itself_is_refused():
     endless["timing"] = endless
     with pytest.raises(RecursionError):
         sim.load_topology(endless)
+
+
+@pytest.mark.parametrize("count", [np.int64(2), np.uint8(2), np.array(2)])
+def test_numbers_of_numpy_are_numbers(count):
+    sim.load_topology({"card": [{"count": count}]})
+    assert len(pydoca.devices()) == 8
+    sim.load_config({"dma": {"latency": np.float32(0.5), "executes_in_submit": np.bool_(True)}})
+    assert sim.timing("card0-p0")["dma"] == {"latency": "500ms", "executes_in_submit": True}
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ({"card": [{"count": 10**5000}]}, "must be a whole number in .*not a number of 16610 bits"),
+        ({"card": [{"count": -(2**64)}]}, "not -18446744073709551616"),
+        ({"profile": "\ud800"}, r"topology: profile must be text, not '\\ud800'"),
+        ({"\ud800": 1}, r"topology: '\\ud800' is not a key"),
+        ({"card": [{"count": np.array([2])}]}, "card 1: count must be a whole number"),
+        (
+            {"card": [{"dpu": {"capabilities": {"compress": {"decompress_deflate_max_buf_list_len": 0}}}}]},
+            "list_len = 0",
+        ),
+    ],
+)
+def test_values_that_no_file_can_have_are_named(table, text):
+    with pytest.raises(pydoca.InvalidValueError, match=text):
+        sim.load_topology(table)

@@ -81,6 +81,7 @@ class FileError : public Error {
 
 /// The table of a text, or of a file, of TOML. Throws invalid_value, with the line and the column, for what is not
 /// TOML, and for more than 16 MiB; a FileError when the file cannot be read. Messages about a file begin with its name.
+/// A FIFO is waited for; throws again when a signal wants the thread meanwhile (pydoca/interrupt.hpp).
 [[nodiscard]] Table parse_toml(std::string_view text);
 [[nodiscard]] Table read_toml(const std::string& path);
 

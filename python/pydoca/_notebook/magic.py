@@ -89,7 +89,7 @@ class Magic:
         # The name is the file's in tracebacks.
         filename = f"<%%pydoca {' '.join(dict.fromkeys((arguments.side, name)))}>"
         shows_late = arguments.background and is_executed_as_a_whole(self._ipython)
-        process = start(source, arguments.side, name, (), None, sim._loaded_topology(), not shows_late, filename)
+        process = start(source, arguments.side, name, (), None, sim._loaded_topology, not shows_late, filename)
         self._processes[name] = process
         if shows_late:
             self.late_output.add(process)

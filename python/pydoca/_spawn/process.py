@@ -9,7 +9,7 @@ import pickle
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -283,7 +283,7 @@ def start(
     name: str | None,
     args: Sequence[object],
     env: Mapping[str, str] | None,
-    topology: dict[str, Any] | None,
+    topology: Callable[[], dict[str, Any] | None],
     show: bool,
     filename: str | None = None,
 ) -> Process:
@@ -292,10 +292,29 @@ def start(
         raise InvalidValueError(f"spawn: the side is 'dpu' or 'host', not {side!r}")
     process = Process(side, _require_name(name), show)
     instructions = to_program(target, filename or f"<{process._title()}>")
-    instructions |= {"args": to_arguments(args), "path": sys.path, "topology": topology, "flags": FLAGS}
-    own = {"PYDOCA_FABRIC": _core.sim_fabric(), **to_environment(env), "PYDOCA_SIDE": side}
+    given = to_environment(env)
+    machine = _machine_beside(given, topology)
+    instructions |= {"args": to_arguments(args), "path": sys.path, "topology": machine, "flags": FLAGS}
+    own = {"PYDOCA_FABRIC": _core.sim_fabric(), **_file_of_faults(), **given, "PYDOCA_SIDE": side}
     process._launch(instructions, {**os.environ, **own})
     return process
+
+
+def _machine_beside(given: Mapping[str, str], topology: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
+    """This process's machine, but for what the variables that the new process is given say of its own."""
+    if not given.keys().isdisjoint(("PYDOCA_TOPOLOGY", "PYDOCA_PROFILE")):
+        return None
+    machine = topology()
+    if machine is not None and "PYDOCA_TIMING" in given:
+        machine.pop("timing", None)
+    return machine
+
+
+def _file_of_faults() -> dict[str, str]:
+    """The variable with the absolute path: this process may have changed its directory since it read the file."""
+    faults = sys.modules.get("pydoca.faults")
+    value, path = faults._file_of_environment if faults is not None else ("", "")
+    return {"PYDOCA_FAULTS": path} if value and os.environ.get("PYDOCA_FAULTS") == value else {}
 
 
 def stop_together(processes: Sequence[Process], timeout: float = 2.0) -> None:

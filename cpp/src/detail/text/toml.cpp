@@ -1,14 +1,20 @@
+#include "pydoca/interrupt.hpp"
 #include "pydoca/value.hpp"
 
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
+#include "detail/wait_limit.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <fcntl.h>
 #include <locale>
+#include <poll.h>
+#include <span>
 #include <sstream>
+#include <sys/stat.h>
 #include <type_traits>
 #include <unistd.h>
 #include <utility>
@@ -136,26 +142,62 @@ Value to_value(const toml::node& node) {
   });
 }
 
+/// Until a read does not block: a FIFO or a terminal has its bytes when another process wants.
+void wait_for_bytes(const detail::Fd& file, const std::string& path) {
+  Status status = Status::success;
+  auto wait = [&]() noexcept {
+    detail::WaitLimit limit(std::chrono::nanoseconds::max());
+    pollfd readable{.fd = file.get(), .events = POLLIN, .revents = 0};
+    while (status == Status::success && ::poll(&readable, 1, static_cast<int>(interrupt_slice.count())) <= 0) {
+      status = limit.check();
+    }
+  };
+  run_blocking(wait);
+  if (status != Status::success) {
+    throw Error(status, concat(path, ": a signal came before the file had its bytes"));
+  }
+}
+
+/// Its bytes, or -1 with errno. Waits only where the file has none now.
+ssize_t read_some(const detail::Fd& file, std::span<char> bytes, const std::string& path) {
+  for (;;) {
+    const ssize_t got = ::read(file.get(), bytes.data(), bytes.size());
+    if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
+      return got;
+    }
+    wait_for_bytes(file, path);
+  }
+}
+
+/// A FIFO that no process has opened for writing yet reads as if it had ended.
+void wait_for_writer(const detail::Fd& file, const std::string& path) {
+  struct stat status{};
+  if (::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode)) {
+    wait_for_bytes(file, path);
+  }
+}
+
 /// At most one byte more than a file may have.
 std::string bytes_of(const std::string& path) {
   constexpr std::size_t piece = std::size_t{64} << 10;
   const bool is_name = path.find('\0') == std::string::npos;
-  const detail::Fd file(is_name ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : -1);
+  const detail::Fd file(is_name ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1);
   if (!file) {
     throw FileError(is_name ? errno : EINVAL, path);
   }
+  wait_for_writer(file, path);
   std::string bytes;
   for (std::size_t size = 0; size <= max_size; bytes.resize(size)) {
     bytes.resize(size + piece);
-    const ssize_t got = ::read(file.get(), bytes.data() + size, piece);
-    if (got < 0 && errno != EINTR) {
+    const ssize_t got = read_some(file, std::span(bytes).subspan(size), path);
+    if (got < 0) {
       throw FileError(errno, path);
     }
     if (got == 0) {
       bytes.resize(size);
       break;
     }
-    size += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    size += static_cast<std::size_t>(got);
   }
   return bytes;
 }

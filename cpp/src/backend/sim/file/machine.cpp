@@ -59,14 +59,20 @@ void choose_timing(Choice& choice, Config config) {
 }
 
 Config read_timing_file(const Table& table) {
+  const auto timings = timed_operations();
+  for (const auto& [key, value] : table.entries) {
+    if (key == "preset" || key == "seed" || std::ranges::find(timings, key) != timings.end()) {
+      throw Error(Status::invalid_value,
+                  detail::concat("timing: ", key, " is a key of the table timing; write [timing] above it"));
+    }
+  }
   detail::require_known(table, "timing: table", {"timing"});
   const Value* const timing = table.find("timing");
   return timing != nullptr ? read_config(*timing) : Config{};
 }
 
 /// Calls load with the table of a file; what it throws begins with the file's name, as what read_toml() throws.
-void load_file(const std::string& path, const std::function<void(const Table&)>& load) {
-  const Table table = read_toml(path);
+void load_table(const std::string& path, const Table& table, const std::function<void(const Table&)>& load) {
   try {
     load(table);
   } catch (const Error& error) {
@@ -74,46 +80,90 @@ void load_file(const std::string& path, const std::function<void(const Table&)>&
   }
 }
 
-void load_variable(const char* name, const std::function<void(const char*)>& load) {
+void load_file(const std::string& path, const std::function<void(const Table&)>& load) {
+  load_table(path, read_toml(path), load);
+}
+
+const char* variable(const char* name) noexcept {
   const char* const value = std::getenv(name);
-  if (value == nullptr || *value == '\0') {
-    return;
-  }
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+/// Calls load; what it throws begins with the variable's name.
+template <class Load>
+auto load_variable(const char* name, Load load) {
   try {
-    load(value);
+    return load();
   } catch (const Error& error) {
-    throw Error(Status::invalid_value, detail::concat("the environment's ", name, ": ", error.what()));
+    const Status status = error.status() == Status::again ? Status::again : Status::invalid_value;
+    throw Error(status, detail::concat("the environment's ", name, ": ", error.what()));
   }
 }
 
-void load_environment_of(Choice& choice) {
-  const bool needs_timing = !choice.timing;
-  if (!choice.topology) {
-    load_variable("PYDOCA_TOPOLOGY", [&](const char* path) {
-      load_file(path, [&](const Table& table) { choose_topology(choice, table); });
-    });
+/// A file that a variable names.
+class NamedFile {
+ public:
+  explicit NamedFile(const char* name)
+      : name_(name), path_(variable(name)), table_(load_variable(name, [this] { return read_toml(path_); })) {}
+
+  void load(const std::function<void(const Table&)>& load) const {
+    load_variable(name_, [&] { load_table(path_, table_, load); });
   }
-  if (!choice.topology) {
-    load_variable("PYDOCA_PROFILE", [&](const char* profile) {
-      Table table;
-      table["profile"] = profile;
-      choose_topology(choice, table);
-    });
+
+ private:
+  const char* name_;
+  std::string path_;
+  Table table_;
+};
+
+std::optional<NamedFile> named_file(const char* name) {
+  return variable(name) != nullptr ? std::make_optional<NamedFile>(name) : std::nullopt;
+}
+
+void load_profile(Choice& choice) {
+  if (const char* const profile = variable("PYDOCA_PROFILE")) {
+    Table table;
+    table["profile"] = profile;
+    load_variable("PYDOCA_PROFILE", [&] { choose_topology(choice, table); });
   }
-  if (needs_timing) {
-    load_variable("PYDOCA_TIMING", [&](const char* path) {
-      load_file(path, [&](const Table& table) { choose_timing(choice, read_timing_file(table)); });
-    });
+}
+
+/// What the program has not chosen, from the environment. Files are read without the lock: a FIFO may keep the reader
+/// waiting.
+void load_environment(bool needs_topology, bool needs_timing) {
+  const auto topology = needs_topology ? named_file("PYDOCA_TOPOLOGY") : std::nullopt;
+  const auto timing = needs_timing ? named_file("PYDOCA_TIMING") : std::nullopt;
+  Choice& choice = Choice::instance();
+  const std::lock_guard lock(choice.mutex);
+  needs_timing = needs_timing && !choice.timing;
+  if (!choice.topology && topology.has_value()) {
+    topology->load([&](const Table& table) { choose_topology(choice, table); });
+  } else if (!choice.topology) {
+    load_profile(choice);
   }
+  if (needs_timing && timing.has_value()) {
+    timing->load([&](const Table& table) { choose_timing(choice, read_timing_file(table)); });
+  }
+}
+
+/// Which of the two this process has chosen.
+struct Chosen {
+  bool topology = false;
+  bool timing = false;
+};
+
+Chosen chosen() {
+  Choice& choice = Choice::instance();
+  const std::lock_guard lock(choice.mutex);
+  return {.topology = choice.topology, .timing = choice.timing};
 }
 
 }  // namespace
 
 void load_environment() {
-  Choice& choice = Choice::instance();
-  const std::lock_guard lock(choice.mutex);
-  if (!choice.topology || !choice.timing) {
-    load_environment_of(choice);
+  const Chosen program = chosen();
+  if (!program.topology || !program.timing) {
+    load_environment(!program.topology, !program.timing);
   }
 }
 
@@ -141,9 +191,9 @@ void load_topology(const std::string& path) {
 }
 
 void set_config(Config config) {
+  load_environment(!chosen().topology, false);  // it may name functions
   Choice& choice = Choice::instance();
   const std::lock_guard lock(choice.mutex);
-  load_environment_of(choice);
   choose_timing(choice, std::move(config));
 }
 

@@ -135,8 +135,7 @@ Description read_topology(const Table& table) {
     throw Error(Status::invalid_value,
                 "topology: host_pci_addr is an address of the default machine; give each function its pci_addr");
   }
-  const bool is_default = !has_own && (has_host || table.find("profile") != nullptr);
-  Description description{.topology = is_default ? default_topology(profile, host) : read_functions(table, profile),
+  Description description{.topology = has_own ? read_functions(table, profile) : default_topology(profile, host),
                           .timing = {}};
   if (const Value* const timing = table.find("timing")) {
     description.timing = read_config(*timing);

@@ -64,6 +64,8 @@ TEST(TopologyFileTest, AProfileAloneIsTheDefaultMachineWithIt) {
   EXPECT_EQ(topology().functions[5].properties.pci_addr, "0000:03:00.0");
   EXPECT_EQ(find_device("b1:00.0").name(), "pf0");
   load_topology(Table());
+  EXPECT_EQ(topology().functions.size(), 9U);
+  load_topology(parse_toml("function = []\n"));
   EXPECT_TRUE(topology().functions.empty());
 }
 
