@@ -526,6 +526,9 @@ DEFECTS = {
     "rdma_narrow_compare": Defect(
         "an exchange writes the lower 32 bits of its number only", ("RDMA-3",), "must be", plant=plants.narrow_compare
     ),
+    "rdma_swap_not_stored": Defect(
+        "one exchange in 32 stores nothing", ("RDMA-3",), "must be", plant=plants.swap_not_stored
+    ),
     "rdma_narrow_number": Defect(
         "the number with a message has 31 bits", ("RDMA-2",), "arrived, instead of", plant=plants.narrow_number
     ),

@@ -88,6 +88,18 @@ atomics_for_writers = together(
     replaced(pydoca.Device, "mmap", with_key("access", _atomics_too)),
     replaced(pydoca.Rdma, "__init__", with_key("permissions", _atomics_too)),
 )
+
+
+def swap_not_stored(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """One exchange in 32: where good and bad exchanges take turns, it is always a bad one, which stores nothing."""
+    original, calls = pydoca.RdmaConnection.atomic_cmp_swp, itertools.count()
+
+    def swap(self: Any, dst: Any, result: Any, cmp_data: Any, swap_data: Any, **keys: Any) -> Any:
+        return original(self, dst, result, cmp_data, swap_data if next(calls) % 32 else cmp_data, **keys)
+
+    patch.setattr(pydoca.RdmaConnection, "atomic_cmp_swp", functools.wraps(original)(swap))
+
+
 narrow_compare = replaced(pydoca.RdmaConnection, "atomic_cmp_swp", with_changed(3, lambda number: number & LOW))
 narrow_number = replaced(pydoca.RdmaConnection, "send_imm", with_changed(1, lambda number: number & 0x7FFFFFFF))
 narrow_mask = replaced(pydoca.SyncEventContext, "wait_neq", with_changed(1, lambda mask: mask >> 8 << 8))

@@ -55,8 +55,8 @@ def test_messages(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
 
 @pytest.mark.pydoca_case("RDMA-3", title="atomics are exact", levels=ALL)
 @pytest.mark.pydoca_needs("rdma_atomics")
-def test_atomics(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
-    rdma.atomics(pydoca_device, pydoca_device, at(pydoca_run, smoke=1000, quick=20_000, full=200_000))
+def test_atomics(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random) -> None:
+    rdma.atomics(pydoca_device, pydoca_device, at(pydoca_run, smoke=1000, quick=20_000, full=200_000), pydoca_random)
 
 
 @pytest.mark.pydoca_case(

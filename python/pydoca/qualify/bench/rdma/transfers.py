@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -112,8 +113,12 @@ def _message(pair: Pair, kind: _Message, place: int, length: int, number: int) -
     pair.bufs.close()
 
 
-def atomics(a: pydoca.Device, b: pydoca.Device, count: int) -> int:
-    """Additions and exchanges of numbers of every width in the peer's memory; each old and new value is exact."""
+def atomics(a: pydoca.Device, b: pydoca.Device, count: int, rng: random.Random) -> int:
+    """Additions and exchanges of numbers of every width in the peer's memory; each old and new value is exact.
+
+    Exchanges that find what they compare, and others, come in random order: a device that is wrong in one of so many
+    meets both.
+    """
     with Stand() as stand:
         pair = Pair(stand, a, b, 64)
         word, result = (zoned.data(0, 8).view(np.uint64) for zoned in (pair.theirs, pair.here))
@@ -122,8 +127,8 @@ def atomics(a: pydoca.Device, b: pydoca.Device, count: int) -> int:
         old = pair.room(pair.here.mmap, pair.here.address(0), 8)
         wide = numbers()
         for number in range(count):
-            operand, what, swaps = wide[number // 4 % len(wide)], f"atomic {number}", number % 4 < 2
-            compared = expected if number % 4 else expected ^ 1 << number * 5 % 64  # differs in one bit
+            operand, what, swaps = wide[number // 4 % len(wide)], f"atomic {number}", rng.random() < 0.5
+            compared = expected if rng.random() < 0.5 else expected ^ 1 << rng.randrange(64)  # differs in one bit
             after = operand if compared == expected else expected
             old.reset_data_len()
             with duty(what):
