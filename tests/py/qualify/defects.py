@@ -401,6 +401,12 @@ DEFECTS = {
     "sha_fails": Defect(
         "one digest fails", ("SHA-1",), "failed", _fault("fail", "sha.hash", nth=9), profile="bluefield2"
     ),
+    "cache_lost_line": Defect(
+        "one invalidation in four brings bytes back that were overwritten",
+        ("API-1",),
+        "memory that was written before",
+        plant=plants.lost_line,
+    ),
     "sha_lost": Defect(
         "the completion of one digest never comes",
         ("SHA-1",),

@@ -1,5 +1,6 @@
 """Ways to make a simulated card defective that no fault plan has: methods of pydoca are replaced while a test runs."""
 
+import ctypes
 import functools
 import itertools
 import threading
@@ -183,3 +184,23 @@ def same_address(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 def same_type(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     """Representors of VFs say that they are of physical functions."""
     patch.setattr(pydoca.RepresentorInfo, "func_type", property(lambda info: pydoca.PciFuncType.PF))
+
+
+def lost_line(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """One invalidation in four of changed memory takes its first bytes back to what they were at the one before."""
+    seen: dict[int, bytes] = {}
+    changes = itertools.count(1)
+
+    def make(original: Function) -> Function:
+        def submit(self: Any, *given: Any, **keys: Any) -> Any:
+            if isinstance(self, pydoca.MmapAdviseInvalidateCacheTask) and self.buf.data_len:
+                first = (ctypes.c_char * min(64, self.buf.data_len)).from_address(self.buf.data)
+                before = seen.get(self.buf.data, first.raw)
+                if before != first.raw and next(changes) % 4 == 0:
+                    first.raw = before
+                seen[self.buf.data] = first.raw
+            return original(self, *given, **keys)
+
+        return submit
+
+    replaced(pydoca.Task, "submit", make)(patch, _)

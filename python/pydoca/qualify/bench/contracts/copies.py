@@ -13,13 +13,14 @@ from pydoca.qualify.bench import dma, waiting
 from pydoca.qualify.bench.contracts.bufs import require_sections, sections
 from pydoca.qualify.bench.maps import REFUSALS, chained
 from pydoca.qualify.bench.objects.told import require_told
-from pydoca.qualify.bench.patterns import noise, prbs31, view
+from pydoca.qualify.bench.patterns import Bytes, noise, prbs31, view
 from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused, require_value, until_true
 from pydoca.qualify.bench.zones import Zoned, require_equal
 
 _SIZE = 64
 _PIECES = 512  # bytes of a map's memory, in lists
+_REWRITES = 16  # of memory whose cache is invalidated each time
 _InUse = pydoca.InUseError
 _State = pydoca.TaskState
 _FLUSH, _NONE = pydoca.SubmitFlags.FLUSH, pydoca.SubmitFlags.NONE
@@ -395,7 +396,7 @@ def _settings(context: pydoca.Dma, most: int) -> None:
 def advice(device: pydoca.Device) -> None:
     """An invalidation keeps its buf, its memory and its neighbours, and what it does not take is refused."""
     with Stand() as stand:
-        memory, pe, inventory = pydoca.alloc(4096), stand.engine(), stand.bufs(4)
+        memory, pe, inventory = pydoca.alloc(4096), stand.engine(), stand.bufs(8)
         view(memory)[:] = data = prbs31(4096, 3)
         mmap = stand.enter_context(device.mmap(memory))
         with duty("start the engine of advice"):
@@ -413,8 +414,22 @@ def advice(device: pydoca.Device) -> None:
             _invalidate(advise, task, buf)
             require_sections(buf, before, "a buf whose cache was invalidated")
         require_equal(view(memory), data, "memory whose cache was invalidated")
+        places = [(0, 4096), (10, 20), (128, 64), (4000, 96)]
+        bufs = [stand.keep(inventory.get_by_data(mmap, mmap.addr + begin, size)) for begin, size in places]
+        _rewrite(view(memory), task, bufs)
         task.free()
         require_told("a freed invalidation", {"buf": task.buf}, {"buf": None})
+
+
+def _rewrite(memory: Bytes, task: pydoca.MmapAdviseInvalidateCacheTask, bufs: list[pydoca.Buf]) -> None:
+    """Invalidations of the same places again and again, each behind other data, which stays."""
+    for number in range(_REWRITES):
+        for buf in bufs:
+            memory[:] = data = prbs31(len(memory), _REWRITES * buf.data_len + number)
+            task.buf = buf
+            task.submit()
+            finish(task, "an invalidation of memory that was written")
+            require_equal(memory, data, "memory that was written before an invalidation")
 
 
 def _invalidate(advise: pydoca.MmapAdvise, task: pydoca.MmapAdviseInvalidateCacheTask, buf: pydoca.Buf) -> None:
