@@ -8,5 +8,9 @@ execute_process(COMMAND_ERROR_IS_FATAL ANY
     -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
 execute_process(COMMAND_ERROR_IS_FATAL ANY
   COMMAND ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-execute_process(COMMAND_ERROR_IS_FATAL ANY
-  COMMAND ${WORK_DIR}/build/consumer)
+file(READ ${WORK_DIR}/build/consumers.txt consumers)
+foreach(consumer IN LISTS consumers)
+  message(STATUS ${consumer})
+  execute_process(COMMAND_ERROR_IS_FATAL ANY
+    COMMAND ${CMAKE_COMMAND} -E env PYDOCA_FABRIC_DIR=${WORK_DIR} ${WORK_DIR}/build/${consumer})
+endforeach()
