@@ -123,9 +123,9 @@ class DataTask : public Public, public Operation {
     if (Operands::is_filling(to)) {
       return Status::in_use;
     }
-    // What is missing or no list's head fails in the device, as unchecked fields do.
-    Operation::src = from != nullptr && from->is_first() ? Operands::segment_of(from) : nullptr;
-    Operation::dst = to != nullptr && to->is_first() ? Operands::segment_of(to) : nullptr;
+    if (!Operands::find_segment(from, Operation::src) || !Operands::find_segment(to, Operation::dst)) [[unlikely]] {
+      return Status::invalid_value;
+    }
     Operation::length = Operation::src != nullptr ? from->list_data_len() : 0;
     const Status posted = library().data_queue().post(*this, flush);
     if (posted == Status::success) {

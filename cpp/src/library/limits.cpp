@@ -12,6 +12,10 @@ std::string not_first(const Violation& violation, const DeviceInfo& /*device*/) 
   return concat(violation.operand, " is a later element of a list; give the list's first");
 }
 
+std::string given_back(const Violation& violation, const DeviceInfo& /*device*/) {
+  return concat(violation.operand, " was given back before the submission; keep a reference until the completion");
+}
+
 std::string list_length(const Violation& violation, const DeviceInfo& /*device*/) {
   return concat(violation.operand, " is a list of ", violation.value, " bufs, and ", violation.setting, " is ",
                 violation.allowed);

@@ -14,6 +14,8 @@ namespace pydoca::detail::limits {
 std::string missing(const Violation& violation, const DeviceInfo& device);
 /// The operand is a later element of a list.
 std::string not_first(const Violation& violation, const DeviceInfo& device);
+/// The operand has no reference any more.
+std::string given_back(const Violation& violation, const DeviceInfo& device);
 /// value: the list's elements.
 std::string list_length(const Violation& violation, const DeviceInfo& device);
 /// The operand's memory map was not added to the context's device.

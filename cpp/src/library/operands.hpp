@@ -20,12 +20,23 @@ class Operands {
  public:
   /// What a queue is given.
   static Segment* segment_of(Buf* buf) noexcept { return buf; }
+  /// The same of a list on this side. What is missing or no list's head is null, and fails in the device, as unchecked
+  /// fields do. False for a buf that was given back, which no task may have.
+  template <class S>
+  static bool find_segment(Buf* list, S*& segment) noexcept {
+    if (list != nullptr && list->leads_list()) [[likely]] {
+      segment = list;
+      return true;
+    }
+    segment = nullptr;
+    return list == nullptr || !list->is_free();
+  }
 
   /// Whether a list on this side breaks a limit: of its place, its length or its memory.
   static bool break_limit(Violation* why, const char* operand, const Buf& list, std::uint32_t max_elements,
                           const char* setting, const Device& device) noexcept {
-    if (!list.is_head_) [[unlikely]] {
-      return broken(why, {.limit = limits::not_first, .operand = operand});
+    if (!list.leads_list()) [[unlikely]] {
+      return broken(why, {.limit = list.is_first() ? limits::given_back : limits::not_first, .operand = operand});
     }
     if (list.list_len_ > max_elements) [[unlikely]] {
       return broken(why, {.limit = limits::list_length,
@@ -46,7 +57,7 @@ class Operands {
   }
 
   /// Whether a task is filling buf: a second one would write to the same tailroom.
-  static bool is_filling(const Buf* buf) noexcept { return buf != nullptr && buf->filling_; }
+  static bool is_filling(const Buf* buf) noexcept { return buf != nullptr && buf->standing_.filling; }
 
   /// A task that has buf will be submitted (change is 1); later it has been, or will not be (-1).
   static void promise(Buf* buf, std::int32_t change, Promise promise) noexcept {
@@ -75,14 +86,14 @@ class Operands {
   static void lend_to_fill(Buf* buf) noexcept {
     if (buf != nullptr) {
       buf->change_holds(1);
-      buf->filling_ = true;
+      buf->standing_.filling = true;
     }
   }
   /// length: the bytes that the task has appended.
   static void take_back_filled(Buf* buf, std::uint64_t length) noexcept {
     if (buf != nullptr) {
       buf->change_holds(-1);
-      buf->filling_ = false;
+      buf->standing_.filling = false;
       append(*buf, length);
     }
   }

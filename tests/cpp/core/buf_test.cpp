@@ -107,6 +107,22 @@ TEST_F(BufTest, RefusesAReferenceBelowZero) {
   EXPECT_EQ(bufs_.inventory->num_free_elements(), 16U);
 }
 
+TEST_F(BufTest, LeadsNoListOnceItIsBack) {
+  Buf* const buf = bufs_.by_addr(memory_, 0, 8);
+  Buf* const other = bufs_.by_addr(memory_, 8, 8);
+  Bufs::free({buf});
+  EXPECT_EQ(buf->inc_refcount(), Status::not_permitted);
+  EXPECT_EQ(buf->chain(*other), Status::not_permitted);
+  EXPECT_EQ(buf->chain_tail(*buf, *other), Status::not_permitted);
+  EXPECT_EQ(buf->unchain(*other), Status::not_permitted);
+  EXPECT_EQ(other->chain(*buf), Status::not_permitted);
+  Buf* copy = nullptr;
+  EXPECT_EQ(bufs_.inventory->dup(*buf, copy), Status::not_permitted);
+  EXPECT_FALSE(buf->leads_list());
+  EXPECT_EQ(bufs_.inventory->num_free_elements(), 15U);
+  Bufs::free({other});
+}
+
 TEST_F(BufTest, AloneIsAListOfOne) {
   Buf* const buf = bufs_.by_addr(memory_, 0, 8);
   std::uint32_t count = 0;

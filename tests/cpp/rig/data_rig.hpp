@@ -75,6 +75,18 @@ class DataRig {
     EXPECT_EQ(context->failure(), Status::io_failed);
   }
 
+  /// The task has a buf that was given back: neither submission takes it.
+  void expect_not_taken(TaskClass& task, const char* operand) {
+    const std::string reason =
+        std::string(operand) + " was given back before the submission; keep a reference until the completion";
+    for (const bool checks : {true, false}) {
+      EXPECT_EQ(checks ? task.try_submit() : task.submit(), Status::invalid_value);
+      EXPECT_EQ(task.explain(Status::invalid_value), reason);
+    }
+    EXPECT_EQ(task.free(), Status::success);
+    EXPECT_EQ(context->state(), ContextState::running);
+  }
+
   std::shared_ptr<Library> context;
   std::shared_ptr<ProgressEngine> pe;
   std::vector<Completion> completions;

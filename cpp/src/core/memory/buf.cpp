@@ -19,30 +19,30 @@ Status Buf::set_data(std::uint64_t data, std::uint64_t data_len) noexcept {
 }
 
 Status Buf::inc_refcount(std::uint16_t* previous) noexcept {
-  if (!is_head_) {
+  if (!leads_list()) {
     return Status::not_permitted;
   }
-  if (refcount_ == std::numeric_limits<std::uint16_t>::max()) {
+  if (standing_.refcount == std::numeric_limits<std::uint16_t>::max()) {
     return Status::too_big;
   }
   if (previous != nullptr) {
-    *previous = refcount_;
+    *previous = standing_.refcount;
   }
-  ++refcount_;
+  ++standing_.refcount;
   return Status::success;
 }
 
 Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
-  if (!is_head_ || (refcount_ == 1 && in_flight())) {
+  if (!standing_.is_head || (standing_.refcount == 1 && in_flight())) {
     return Status::not_permitted;
   }
-  if (refcount_ == 0) {
+  if (standing_.refcount == 0) {
     return Status::bad_state;
   }
   if (previous != nullptr) {
-    *previous = refcount_;
+    *previous = standing_.refcount;
   }
-  if (--refcount_ == 0) {
+  if (--standing_.refcount == 0) {
     if (list_len_ == 1) [[likely]] {
       source_->put_back(*this);
     } else {
@@ -58,15 +58,15 @@ void Buf::put_back_list() noexcept {
     element->Segment::next = nullptr;
     element->tail_ = element;
     element->list_len_ = 1;
-    element->is_head_ = true;
-    element->refcount_ = 0;
+    element->standing_.is_head = true;
+    element->standing_.refcount = 0;
     element->source_->put_back(*element);
     element = following;
   }
 }
 
 Status Buf::chain(Buf& other) noexcept {
-  if (!is_head_ || !other.is_head_ || &other == this || other.refcount_ != 1) {
+  if (!leads_list() || !other.standing_.is_head || &other == this || other.standing_.refcount != 1) {
     return Status::not_permitted;
   }
   if (in_flight() || other.in_flight()) {
@@ -75,16 +75,16 @@ Status Buf::chain(Buf& other) noexcept {
   tail_->Segment::next = &other;
   tail_ = other.tail_;
   list_len_ += other.list_len_;
-  other.is_head_ = false;
+  other.standing_.is_head = false;
   return Status::success;
 }
 
 Status Buf::chain_tail(Buf& tail, Buf& other) noexcept {
-  return is_head_ && tail_ == &tail ? chain(other) : Status::not_permitted;
+  return leads_list() && tail_ == &tail ? chain(other) : Status::not_permitted;
 }
 
 Status Buf::unchain(Buf& element) noexcept {
-  if (!is_head_) {
+  if (!leads_list()) {
     return Status::not_permitted;
   }
   if (in_flight()) {
@@ -99,8 +99,8 @@ Status Buf::unchain(Buf& element) noexcept {
   if (previous == nullptr) {
     return Status::invalid_value;
   }
-  element.is_head_ = true;
-  element.refcount_ = 1;
+  element.standing_.is_head = true;
+  element.standing_.refcount = 1;
   element.tail_ = tail_;
   element.list_len_ = list_len_ - before;
   previous->Segment::next = nullptr;
@@ -110,7 +110,7 @@ Status Buf::unchain(Buf& element) noexcept {
 }
 
 Buf& Buf::last() noexcept {
-  if (is_head_) {
+  if (standing_.is_head) {
     return *tail_;
   }
   Buf* element = this;
@@ -121,7 +121,7 @@ Buf& Buf::last() noexcept {
 }
 
 Status Buf::list_len(std::uint32_t& count) const noexcept {
-  if (!is_head_) {
+  if (!standing_.is_head) {
     return Status::not_permitted;
   }
   count = list_len_;

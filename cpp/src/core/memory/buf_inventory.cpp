@@ -50,7 +50,7 @@ inline Status BufInventory::get(Mmap& mmap, std::uint64_t addr, std::size_t len,
 }
 
 Status BufInventory::dup(const Buf& source, Buf*& buf) noexcept {
-  if (!source.is_head_) {
+  if (!source.leads_list()) {
     return Status::not_permitted;
   }
   if (!is_started()) {

@@ -80,8 +80,9 @@ std::string library::InvalidateCacheTask::explain(Status outcome) const {
 }
 
 Status library::InvalidateCacheTask::post(bool flush) noexcept {
-  // What is missing or no list's head fails in the device, as unchecked fields do.
-  src = buf() != nullptr && buf()->is_first() ? detail::Operands::segment_of(buf()) : nullptr;
+  if (!detail::Operands::find_segment(buf(), src)) [[unlikely]] {
+    return Status::invalid_value;
+  }
   length = src != nullptr ? src->data_len : 0;
   const Status posted = library().data_queue().post(*this, flush);
   if (posted == Status::success) {

@@ -83,6 +83,9 @@ bool library::RdmaTask::breaks_limit(Violation* why) const noexcept {
   if (kind() != RdmaTaskKind::receive && (connection_ == nullptr || (its != nullptr && its != &rdma()))) {
     return broken(why, {.limit = other_connection});
   }
+  if (there_ != nullptr && there_->is_free()) [[unlikely]] {
+    return broken(why, {.limit = detail::limits::given_back, .operand = remote_name(kind())});
+  }
   return breaks_local_limit(why) || breaks_event_limit(why) || breaks_size_limit(why) || breaks_word_limit(why) ||
          (there_ != nullptr && Operands::are_beyond_device(why, remote_name(kind()), *there_, *rdma().device()));
 }

@@ -147,8 +147,11 @@ inline void library::RdmaTask::describe_remote() noexcept {
 }
 
 Status library::RdmaTask::post(bool flush) noexcept {
-  if (here_ != nullptr && (!here_->is_first() || (fills_ && Operands::is_filling(here_)))) [[unlikely]] {
-    return here_->is_first() ? Status::in_use : Status::invalid_value;
+  if (here_ != nullptr && (!here_->leads_list() || (fills_ && Operands::is_filling(here_)))) [[unlikely]] {
+    return here_->leads_list() ? Status::in_use : Status::invalid_value;
+  }
+  if (there_ != nullptr && there_->is_free()) [[unlikely]] {
+    return Status::invalid_value;
   }
   describe();
   const Status status = hand_over(flush);

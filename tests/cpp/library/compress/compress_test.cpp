@@ -119,6 +119,15 @@ TEST_F(CompressTest, BytesAtRandomNeverDoMoreThanFail) {
   EXPECT_EQ(dst_memory.bytes[601], std::byte{0xEE});
 }
 
+TEST_F(CompressTest, ABufThatWasGivenBackIsNotTaken) {
+  Buf* const src = source();
+  Buf* const dst = target();
+  Buf* const freed = bufs.by_data(src_memory, 0, 64);
+  Bufs::free({freed});
+  rig.expect_not_taken(rig.task(freed, dst), "src");
+  rig.expect_not_taken(rig.task(src, freed), "dst");
+}
+
 // ---- What is refused --------------------------------------------------------------------------------------------
 
 /// One way to get a task wrong.

@@ -309,6 +309,18 @@ constexpr Misuse misuses[] = {
 INSTANTIATE_TEST_SUITE_P(Each, DmaMisuseTest, testing::ValuesIn(misuses),
                          [](const auto& test) { return std::string(test.param.name); });
 
+TEST_F(DmaCopyTest, ABufThatWasGivenBackIsNotTaken) {
+  Buf* const other = bufs.by_data(src_memory, 0, 64);
+  for (const bool is_list : {false, true}) {
+    Buf* const freed = is_list ? bufs.list(src_memory, 3, true) : bufs.by_data(src_memory, 0, 64);
+    Bufs::free({freed});
+    rig.expect_not_taken(rig.task(freed, other), "src");
+    rig.expect_not_taken(rig.task(other, freed), "dst");
+    EXPECT_FALSE(freed->in_flight());
+  }
+  Bufs::free({other});
+}
+
 TEST_F(DmaCopyTest, TrySubmitTakesWhatIsAtTheLimits) {
   Buf* const src = bufs.by_data(src_memory, 0, memory_size);
   Buf* const dst = bufs.by_addr(dst_memory, 0, memory_size);

@@ -95,6 +95,12 @@ TEST_F(MmapAdviseTest, WhatWasNotCheckedFailsInTheDeviceAndStopsTheContext) {
   rig.expect_refused(rig.task(nullptr), "buf is missing; set it before the task is submitted", false);
 }
 
+TEST_F(MmapAdviseTest, ABufThatWasGivenBackIsNotTaken) {
+  Buf* const freed = bufs.by_data(memory, 0, 64);
+  Bufs::free({freed});
+  rig.expect_not_taken(rig.task(freed), "buf");
+}
+
 TEST_F(MmapAdviseTest, IsConfiguredWhileIdle) {
   const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
   EXPECT_EQ(thrown_by([&] { rig.context->set_invalidate_cache_conf(callback, callback, 1); }), Status::not_permitted);

@@ -275,6 +275,25 @@ TEST_F(RdmaTasks, UnflushedTasksWaitForTheFlush) {
   expect_same(0, 0, 64);
 }
 
+TEST_F(RdmaTasks, ABufThatWasGivenBackIsNotTaken) {
+  RdmaTask* task = nullptr;
+  Buf* freed = nullptr;
+  Buf* const src = a->data(*local, 0, 64);
+  Buf* const dst = far_room(0, 64);
+  ASSERT_EQ(a->inventory->get_by_data(local->mmap, local->addr(0), 64, freed), Status::success);
+  ASSERT_EQ(freed->dec_refcount(), Status::success);
+  ASSERT_EQ(a->rdma->write(*ab, freed, dst, 0, task), Status::success);
+  for (const char* const operand : {"src", "dst"}) {
+    EXPECT_EQ(task->try_submit(), Status::invalid_value);
+    EXPECT_EQ(task->submit(), Status::invalid_value);
+    EXPECT_EQ(task->explain(Status::invalid_value),
+              std::string(operand) + " was given back before the submission; keep a reference until the completion");
+    ASSERT_EQ(task->set_src_buf(src), Status::success);
+    ASSERT_EQ(task->set_dst_buf(freed), Status::success);
+  }
+  EXPECT_EQ(task->free(), Status::success);
+}
+
 TEST_F(RdmaTasks, TrySubmitFindsWhatTheDeviceWouldRefuse) {
   RdmaTask* task = nullptr;
   ASSERT_EQ(a->rdma->write(*ab, a->data(*local, 0, 100), far_room(0, 99), 0, task), Status::success);

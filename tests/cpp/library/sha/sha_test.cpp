@@ -98,6 +98,15 @@ TEST_F(ShaTest, TwoTasksDoNotFillOneDestination) {
   rig.progress_until(1);
 }
 
+TEST_F(ShaTest, ABufThatWasGivenBackIsNotTaken) {
+  Buf* const src = source(0, 64);
+  Buf* const dst = target();
+  Buf* const freed = bufs.by_data(src_memory, 0, 64);
+  Bufs::free({freed});
+  rig.expect_not_taken(rig.task(freed, dst), "src");
+  rig.expect_not_taken(rig.task(src, freed), "dst");
+}
+
 // ---- What is refused --------------------------------------------------------------------------------------------
 
 /// One way to get a task wrong.
