@@ -261,7 +261,7 @@ void Context::abandon() noexcept {
 
 std::string Context::explain_allocation(Status status, std::size_t kind, std::string_view name) const {
   const std::string what = std::string(this->kind()) + " " + std::string(name) + ": ";
-  const std::uint32_t num_tasks = pools_[kind].num_tasks();
+  const std::uint32_t num_tasks = kind < num_pools_ ? pools_[kind].num_tasks() : 0;
   if (status == Status::no_memory && num_tasks == 0) {
     return what + "the context has no such tasks; give it num_tasks={\"" + std::string(name) +
            "\": ...}, on a device that has them";

@@ -7,6 +7,7 @@
 #include "detail/concat.hpp"
 #include "detail/ready_list.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/text/enumerators.hpp"
 #include "detail/thread/thread_token.hpp"
 #include "detail/time/virtual_clock.hpp"
 
@@ -269,6 +270,7 @@ void ProgressEngine::set_event_mode(EventMode mode) {
   if (progressing_) {
     throw Error(Status::bad_state, "set_event_mode: not in a callback");
   }
+  detail::require_one_of("set_event_mode", mode, EventMode::progress_all, "mode");
   event_mode_ = mode;
 }
 

@@ -1,5 +1,6 @@
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
+#include "detail/text/enumerators.hpp"
 #include "library/rdma/rdma.hpp"
 
 #include <bit>
@@ -39,10 +40,11 @@ std::uint32_t limit_of(const DeviceInfo& info, RdmaTaskKind kind) {
 
 bool Rdma::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().rdma.has_value(); }
 bool Rdma::is_task_supported(const DeviceInfo& info, RdmaTaskKind kind) noexcept {
-  return is_supported(info) && info.capabilities().rdma->no_opcode[static_cast<std::size_t>(kind)].empty();
+  return detail::is_one_of(kind, RdmaTaskKind::remote_net_sync_event_notify_add) && is_supported(info) &&
+         info.capabilities().rdma->no_opcode[static_cast<std::size_t>(kind)].empty();
 }
 bool Rdma::is_transport_type_supported(const DeviceInfo& info, RdmaTransport transport) noexcept {
-  return is_supported(info) &&
+  return detail::is_one_of(transport, RdmaTransport::dc) && is_supported(info) &&
          (transport == RdmaTransport::rc || info.capabilities().rdma->no_dynamically_connected.empty());
 }
 bool Rdma::is_connection_manager_supported(const DeviceInfo& info) noexcept {
@@ -54,6 +56,7 @@ std::uint32_t Rdma::max_send_buf_list_len(const DeviceInfo& info) {
   return rdma_capabilities(info).max_send_buf_list_len;
 }
 std::uint32_t Rdma::max_receive_dst_buf_list_len(const DeviceInfo& info, RdmaTransport transport) {
+  detail::require_one_of("rdma", transport, RdmaTransport::dc, "transport");
   if (!is_transport_type_supported(info, transport)) {
     throw Error(Status::not_supported,
                 concat("rdma: transport DC: ", rdma_capabilities(info).no_dynamically_connected));
@@ -76,6 +79,7 @@ std::vector<Gid> Rdma::gids(const DeviceInfo& info, std::uint32_t start, std::ui
 }
 
 void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+  detail::require_one_of("set conf", kind, RdmaTaskKind::remote_net_sync_event_notify_add, "kind of task");
   const std::string what = concat("set conf of ", name_of(kind));
   require_idle(what);
   if (!is_task_supported(device()->info(), kind)) {
@@ -124,10 +128,7 @@ void Rdma::set_receive_dst_buf_list_len(std::uint32_t elements) {
 
 void Rdma::set_transport_type(RdmaTransport transport) {
   require_idle("set transport type of");
-  if (transport > RdmaTransport::dc) {
-    throw Error(Status::invalid_value,
-                concat("set transport type: ", static_cast<unsigned>(transport), " is neither RC (0) nor DC (1)"));
-  }
+  detail::require_one_of("set transport type", transport, RdmaTransport::dc, "transport");
   if (transport != RdmaTransport::rc) {
     const std::string& refusal = rdma_capabilities(device()->info()).no_dynamically_connected;
     throw Error(Status::not_supported,
@@ -214,7 +215,9 @@ void Rdma::set_rnr_retry_count(std::uint32_t count) {
 }
 
 std::uint32_t Rdma::num_tasks(RdmaTaskKind kind) const noexcept {
-  return pool(static_cast<std::size_t>(kind)).num_tasks();
+  return detail::is_one_of(kind, RdmaTaskKind::remote_net_sync_event_notify_add)
+             ? pool(static_cast<std::size_t>(kind)).num_tasks()
+             : 0;
 }
 
 std::uint32_t Rdma::send_queue_size() const noexcept { return library::of(*this).options_.send_queue_size; }

@@ -5,6 +5,7 @@
 
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
+#include "detail/text/enumerators.hpp"
 #include "library/operands.hpp"
 
 #include <utility>
@@ -31,6 +32,7 @@ template <class... Pieces>
 }
 
 void refuse_processor(std::string_view what, SyncEventLocation location) {
+  detail::require_one_of(what, location, SyncEventLocation::gpu, "location");
   if (location == SyncEventLocation::gpu) {
     refuse(Status::not_supported, what, "a gpu location needs a GPU, and there is none");
   }

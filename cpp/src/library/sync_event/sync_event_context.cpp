@@ -6,6 +6,7 @@
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/text/enumerators.hpp"
 #include "detail/time/turn_point.hpp"
 #include "library/set_operand.hpp"
 
@@ -210,7 +211,8 @@ library::SyncEventContext::~SyncEventContext() { abandon(); }
 
 bool SyncEventContext::is_supported(const DeviceInfo& info, SyncEventOperation operation) noexcept {
   const auto& supported = info.capabilities().sync_event;
-  return supported.has_value() && (!is_wait(operation) || supported->async_wait);
+  return detail::is_one_of(operation, SyncEventOperation::wait_neq) && supported.has_value() &&
+         (!is_wait(operation) || supported->async_wait);
 }
 
 std::uint32_t SyncEventContext::max_num_tasks(const DeviceInfo& info) {
@@ -222,6 +224,7 @@ std::uint32_t SyncEventContext::max_num_tasks(const DeviceInfo& info) {
 
 void SyncEventContext::set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
                                 std::uint32_t num_tasks) {
+  detail::require_one_of("set conf", operation, SyncEventOperation::wait_neq, "kind of task");
   const std::string what = detail::concat("set conf of ", name_of(operation));
   if (state() != ContextState::idle) {
     throw Error(Status::not_permitted, detail::concat(what, ": the sync event's context is not idle; stop it first"));
@@ -237,11 +240,15 @@ void SyncEventContext::set_conf(SyncEventOperation operation, Task::Callback on_
 }
 
 std::uint32_t SyncEventContext::num_tasks(SyncEventOperation operation) const noexcept {
-  return pool(static_cast<std::size_t>(operation)).num_tasks();
+  const bool is_known = detail::is_one_of(operation, SyncEventOperation::wait_neq);
+  return is_known ? pool(static_cast<std::size_t>(operation)).num_tasks() : 0;
 }
 
 Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
                                   std::uint64_t user_data, SyncEventTask*& task) noexcept {
+  if (!detail::is_one_of(operation, SyncEventOperation::wait_neq)) [[unlikely]] {
+    return Status::invalid_value;
+  }
   const Status status = take(static_cast<std::size_t>(operation), user_data, task);
   if (status == Status::success) [[likely]] {
     library::SyncEventTask& own = library::of(*task);

@@ -2,6 +2,7 @@
 #include "pydoca/workq.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/text/enumerators.hpp"
 
 #include <algorithm>
 #include <array>
@@ -46,6 +47,7 @@ WorkQueue::WorkQueue(std::uint32_t depth, Destinations destinations)
     : ledger_(engine_, depth), destinations_(destinations) {}
 
 std::unique_ptr<WorkQueue> WorkQueue::create(std::uint32_t depth, Destinations destinations) {
+  detail::require_one_of("create work queue", destinations, Destinations::overwrite, "treatment of destinations");
   return std::unique_ptr<WorkQueue>(new WorkQueue(depth, destinations));
 }
 

@@ -1,6 +1,7 @@
 #include "backend/faulty/plan/selection.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/text/enumerators.hpp"
 
 #include <algorithm>
 
@@ -94,6 +95,9 @@ bool is_message(Opcode opcode) noexcept {
 }
 
 void check_corruption(const FaultRule& rule, std::size_t number) {
+  if (!detail::is_one_of(rule.corruption, Corruption::stale)) {
+    refuse(rule, number, static_cast<unsigned>(rule.corruption), " is not a corruption; give bit, byte or stale");
+  }
   if (rule.action != FaultAction::corrupt || rule.corruption != Corruption::stale) {
     return;
   }

@@ -4,6 +4,7 @@
 
 #include "backend/sim/work/data_engine.hpp"
 #include "detail/concat.hpp"
+#include "detail/text/enumerators.hpp"
 
 #include <algorithm>
 #include <array>
@@ -87,6 +88,7 @@ std::vector<std::string_view> profiles() {
 }
 
 Capabilities profile_capabilities(std::string_view name, Side side) {
+  detail::require_one_of("profile", side, Side::dpu, "side");
   const Profile& profile = find_profile(name);
   const bool dpu = side == Side::dpu;
   Capabilities capabilities;

@@ -5,6 +5,7 @@
 #include "backend/sim/place/function_index.hpp"
 #include "backend/sim/place/gids.hpp"
 #include "detail/concat.hpp"
+#include "detail/text/enumerators.hpp"
 
 #include <algorithm>
 #include <concepts>
@@ -172,6 +173,8 @@ void complete(Function& function) {
   if (properties.name.empty()) {
     refuse(function, "needs a name");
   }
+  detail::require_one_of("topology: " + properties.name, properties.side, Side::dpu, "side");
+  detail::require_one_of("topology: " + properties.name, properties.func_type, PciFuncType::sf, "type of function");
   properties.backend = "sim";
   properties.pci_addr = canonical_pci_addr(properties.pci_addr);
   if (properties.capabilities.rdma.has_value()) {

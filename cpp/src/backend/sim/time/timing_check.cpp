@@ -4,6 +4,7 @@
 
 #include "backend/sim/time/timed_operation.hpp"
 #include "detail/concat.hpp"
+#include "detail/text/enumerators.hpp"
 #include "detail/text/quantity.hpp"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ void check_jitter(const std::string& where, const OperationTiming& timing) {
     return;
   }
   const Jitter& jitter = *timing.jitter;
+  detail::require_one_of(where + ": jitter", jitter.distribution, JitterDistribution::exponential, "distribution");
   check_time(where + ": jitter: spread", jitter.spread);
   const bool is_none = jitter.distribution == JitterDistribution::none;
   if (is_none != (jitter.spread == std::chrono::nanoseconds(0))) {
