@@ -13,22 +13,11 @@
 /// of another language, whose jobs are tasks of that language.
 namespace pydoca::workq {
 
-/// What a job does; of an event, which job has ended.
-enum class JobType : std::uint8_t {
-  dma_memcpy,
-  sha1,
-  sha256,
-  sha512,
-  sync_event_get,
-  sync_event_update_set,
-  sync_event_update_add,
-  sync_event_wait,
-  graph,
-};
+enum class JobType : std::uint8_t;  // workq.hpp
 
 /// A job that has ended (struct doca_event).
 struct Event {
-  JobType type = JobType::dma_memcpy;
+  JobType type{};
   Status result = Status::success;  ///< or why the job, or the graph's instance, failed
   std::uint64_t user_data = 0;      ///< the job's
   std::uint64_t value = 0;          ///< what a job of a sync event has read; before an addition

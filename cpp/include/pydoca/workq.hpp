@@ -35,6 +35,19 @@
 /// | doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
 namespace pydoca::workq {
 
+/// What a job does; of an event, which job has ended.
+enum class JobType : std::uint8_t {
+  dma_memcpy,
+  sha1,
+  sha256,
+  sha512,
+  sync_event_get,
+  sync_event_update_set,
+  sync_event_update_add,
+  sync_event_wait,
+  graph,
+};
+
 // Jobs are values: submit() reads them, and they can be changed and submitted again at once. ctx is a context that was
 // added; the caller keeps its references to the bufs until the event.
 
@@ -81,6 +94,9 @@ struct SyncEventJob {
 /// Whether results are appended to the data of a destination, as everywhere in DOCA 2.2 and later, or replace it, as up
 /// to DOCA 2.0.2.
 enum class Destinations : std::uint8_t { append, overwrite };
+
+/// One kind of task that jobs become; its library has the table.
+struct JobTraits;
 
 /// A queue of jobs for several contexts (struct doca_workq).
 ///
@@ -159,6 +175,9 @@ class WorkQueue {
   };
 
   WorkQueue(std::uint32_t depth, Destinations destinations);
+  /// Checks a context that joins, and gives it the engine.
+  std::unique_ptr<Member> join(const std::shared_ptr<Context>& ctx);
+  void start(std::unique_ptr<Member> member);
   template <class Library, class Configure>
   void add_configured(const std::shared_ptr<Library>& ctx, const Configure& configure);
   template <class Noun>
@@ -174,8 +193,7 @@ class WorkQueue {
   Status submit_task(Task& task, Buf* filled) noexcept;
   template <class Library, class Take>
   Status submit_new(Library* ctx, Buf* filled, const Take& take) noexcept;
-  static Status prepare(const ShaPartialJob& job) noexcept;
-  template <class TaskClass>
+  template <const JobTraits& jobs>
   static void task_ended(Task& task, std::uint64_t user_data, std::uint64_t member);
   static void graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t member);
 

@@ -37,20 +37,17 @@ that fails stops its context, as everywhere in pydoca: retrieve the other jobs' 
 from typing import get_type_hints as _get_type_hints
 
 from pydoca._publication import publish as _publish
-from pydoca.workq._jobs import (
-    DmaMemcpyJob,
-    Event,
-    Job,
-    JobFailedError,
-    JobType,
-    ShaJob,
-    ShaPartialJob,
+from pydoca.workq._dma_jobs import DmaMemcpyJob
+from pydoca.workq._events import Event, JobFailedError, JobType
+from pydoca.workq._jobs import Job
+from pydoca.workq._queue import WorkQueue
+from pydoca.workq._sha_jobs import ShaJob, ShaPartialJob
+from pydoca.workq._sync_event_jobs import (
     SyncEventGetJob,
     SyncEventUpdateAddJob,
     SyncEventUpdateSetJob,
     SyncEventWaitJob,
 )
-from pydoca.workq._queue import WorkQueue
 
 __all__ = [
     "DmaMemcpyJob",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from pydoca._core import (
     Context,
     ContextState,
-    Dma,
     Graph,
     GraphInstance,
     JobLedger,
     ProgressEngine,
-    Sha,
-    SyncEventContext,
     SyncEventTask,
     Task,
 )
@@ -28,14 +24,8 @@ from pydoca._errors import (
     NotPermittedError,
     Status,
 )
-from pydoca.workq._jobs import JOBS, Event, Job, JobFailedError, JobType, Key
-
-_EVENT_OPERATIONS: tuple[Literal["get", "notify_set", "notify_add", "wait_gt"], ...] = (
-    "get",
-    "notify_set",
-    "notify_add",
-    "wait_gt",
-)
+from pydoca.workq._events import Callbacks, Event, JobFailedError, JobType, Key, Library
+from pydoca.workq._jobs import JOBS, LIBRARIES, Job, JobContext
 
 
 class WorkQueue:
@@ -74,11 +64,11 @@ class WorkQueue:
 
     # ---- contexts
 
-    def add(self, ctx: Dma | Sha | SyncEventContext) -> None:
+    def add(self, ctx: JobContext) -> None:
         """Joins a context that was made with pe=None, gives it depth tasks of each kind, and starts it. Raises
         BadStateError unless it is IDLE, and when it was added before; NotPermittedError when it belongs to another
         queue or engine (doca_ctx_start, doca_ctx_workq_add)."""
-        configure = self._configuration_of(ctx)
+        library = _library_of(ctx)
         if id(ctx) in self._added:
             raise BadStateError(f"add {ctx!r} to a work queue: it was added before")
         if ctx.progress_engine is None:
@@ -88,7 +78,7 @@ class WorkQueue:
                 f"add {ctx!r} to a work queue: it belongs to another queue or engine for life; "
                 "make another context of the device"
             )
-        configure(ctx)
+        library.configure(ctx, self.depth, Callbacks(self._completed, self._completed_with_value, self._failed))
         ctx.start()
         self._added[id(ctx)] = ctx
 
@@ -249,31 +239,6 @@ class WorkQueue:
     def _forget(self, member: Context | Graph) -> None:
         del self._added[id(member)]
 
-    def _configuration_of(self, ctx: object) -> Callable[[Any], None]:
-        if isinstance(ctx, Dma):
-            return self._configure_dma
-        if isinstance(ctx, Sha):
-            return self._configure_sha
-        if isinstance(ctx, SyncEventContext):
-            return self._configure_sync_event
-        raise TypeError(f"a Dma, a Sha or a SyncEventContext is needed, not {type(ctx).__name__}")
-
-    def _configure_dma(self, dma: Dma) -> None:
-        most = Dma.max_num_tasks(dma.device.info)
-        dma.set_memcpy_conf(self._completed, self._failed, min(self.depth, most))
-
-    def _configure_sha(self, sha: Sha) -> None:
-        count = min(self.depth, Sha.max_num_tasks(sha.device.info))
-        sha.set_hash_conf(self._completed, self._failed, count)
-        sha.set_partial_hash_conf(self._completed, self._failed, count)
-
-    def _configure_sync_event(self, events: SyncEventContext) -> None:
-        info = events.device.info
-        for operation in _EVENT_OPERATIONS:
-            if SyncEventContext.is_supported(info, operation):
-                most = SyncEventContext.max_num_tasks(info)
-                events.set_conf(operation, self._completed_with_value, self._failed, min(self.depth, most))
-
     def _completed(self, task: Task, key: Key, _: object) -> None:
         self._end(key, task.status)
 
@@ -297,3 +262,11 @@ class WorkQueue:
 
 def _is_idle(ctx: Context) -> bool:
     return ctx.state is ContextState.IDLE
+
+
+def _library_of(ctx: Context) -> Library:
+    for library in LIBRARIES:
+        if isinstance(ctx, library.context):
+            return library
+    *others, last = (f"a {library.context.__name__}" for library in LIBRARIES)
+    raise TypeError(f"{', '.join(others)} or {last} is needed, not {type(ctx).__name__}")

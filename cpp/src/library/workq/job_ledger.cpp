@@ -1,5 +1,7 @@
 #include "pydoca/job_ledger.hpp"
 
+#include "pydoca/workq.hpp"
+
 #include "detail/concat.hpp"
 #include "detail/ready_node.hpp"
 
