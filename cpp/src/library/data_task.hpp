@@ -62,12 +62,12 @@ std::string and_context_stops(std::string_view reason);
 /// The same as explain_failed_data() where a rule of a fault plan failed it.
 std::string explain_faulty_data(std::uint32_t rule);
 
-/// Another operation with the same src, dst, length and opcode. Throws std::bad_alloc.
+/// Another operation with the same source, target, length and opcode. Throws std::bad_alloc.
 template <class Operation>
 std::shared_ptr<backend::DataOperation> copy_request(const backend::DataOperation& from) {
   auto to = std::make_shared<Operation>();
-  to->src = from.src;
-  to->dst = from.dst;
+  to->source = from.source;
+  to->target = from.target;
   to->length = from.length;
   to->opcode = from.opcode;
   return to;
@@ -84,9 +84,8 @@ template <class Public, class Operation, class Context>
 class DataTask : public Public, public Operation {
  public:
   using Library = Context;
-  using Public::dst;  // not the operation's
+  using Public::dst;
   using Public::src;
-  using Task::status;
   DataTask(Library& context, TaskPool& pool, std::size_t kind) noexcept : Public(context, pool) {
     Operation::opcode = static_cast<std::uint8_t>(kind);
   }
@@ -97,12 +96,12 @@ class DataTask : public Public, public Operation {
     Public::dst_ = to;
   }
 
-  std::string explain(Status outcome) const override {
-    if (Operation::slot != 0 && outcome == Operation::status) {
+  std::string explain(Status status) const override {
+    if (Operation::slot != 0 && status == Operation::outcome) {
       return explain_faulty_data(Operation::slot);
     }
-    if (outcome != Status::io_failed) {
-      return Task::explain(outcome);
+    if (status != Status::io_failed) {
+      return Task::explain(status);
     }
     Violation violation;
     this->breaks_limit(&violation);
@@ -123,10 +122,11 @@ class DataTask : public Public, public Operation {
     if (Operands::is_filling(to)) {
       return Status::in_use;
     }
-    if (!Operands::find_segment(from, Operation::src) || !Operands::find_segment(to, Operation::dst)) [[unlikely]] {
+    if (!Operands::find_segment(from, Operation::source) || !Operands::find_segment(to, Operation::target))
+        [[unlikely]] {
       return Status::invalid_value;
     }
-    Operation::length = Operation::src != nullptr ? from->list_data_len() : 0;
+    Operation::length = Operation::source != nullptr ? from->list_data_len() : 0;
     const Status posted = library().data_queue().post(*this, flush);
     if (posted == Status::success) {
       library().expect_completion();
@@ -179,7 +179,7 @@ class DataContext : public QueueContext<Noun> {
       return false;
     }
     // The callback may submit, or stop the context: more may be out of date then, and asking once too often is cheap.
-    const Status status = operation->status;
+    const Status status = operation->outcome;
     this->complete_as(static_cast<TaskClass&>(*operation), status, status != Status::success);
     return true;
   }

@@ -105,7 +105,7 @@ void QueueContext<Noun>::reclaim_tasks() noexcept {
   for (std::size_t left = this->num_inflight_tasks(); left > 0;) {
     bool more = false;
     if (backend::Operation* const operation = queue_->poll(more)) {
-      this->take_back(task_of(*operation), operation->status);
+      this->take_back(task_of(*operation), operation->outcome);
       --left;
     } else if (!queue_->assist()) {
       std::this_thread::yield();

@@ -43,7 +43,7 @@ class DescriptorQueue final : public backend::DataQueue {
     }
   }
   void end_one(Status status = Status::success) noexcept {
-    posted_.front()->status = status;
+    posted_.front()->outcome = status;
     finished_.push_back(posted_.front());
     posted_.pop_front();
     if (armed_) {

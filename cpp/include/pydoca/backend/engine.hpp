@@ -18,8 +18,9 @@ struct DataOperation;
 
 /// A kind of operation of an engine, as data. Its number is its place in the engine's table.
 struct OpcodeTraits {
-  std::string_view name;   ///< the task's, as in doca_dma_task_memcpy: "memcpy"
-  bool moves_data = true;  ///< src's data, or what is computed of it, goes to dst: it may be cut short or corrupted
+  std::string_view name;  ///< the task's, as in doca_dma_task_memcpy: "memcpy"
+  bool moves_data =
+      true;  ///< source's data, or what is computed of it, goes to target: it may be cut short or corrupted
 };
 
 /// An engine of a device that takes data operations, as data. The table stands beside the engine's library. Backends
@@ -31,7 +32,7 @@ struct EngineTraits {
   std::span<const OpcodeTraits> opcodes;
 
   bool (*is_present)(const Capabilities& capabilities) noexcept;
-  /// Bytes that dst's tailroom gets when the operation succeeds.
+  /// Bytes that target's tailroom gets when the operation succeeds.
   std::uint64_t (*filled)(const DataOperation& operation) noexcept;
   /// The length, of at most so many bytes, to which the device can be asked to cut the operation.
   std::uint64_t (*cut)(const DataOperation& operation, std::uint64_t length) noexcept;

@@ -12,20 +12,20 @@ namespace pydoca::backend {
 
 /// An operation, embedded in the task that asked for it. From post() until poll() returns it, it belongs to the queue.
 struct Operation {
-  Operation* next = nullptr;  ///< the queue's, while it has the operation
-  Status status = Status::success;
+  Operation* next = nullptr;         ///< the queue's, while it has the operation
+  Status outcome = Status::success;  ///< once it is given back
   /// Of a queue that holds back what another has finished. Once it is given back: 0, or the number, from 1, of the rule
   /// of a fault plan that has failed it. In what would be padding.
   std::uint32_t slot = 0;
 };
 
-/// An operation of an engine's queue: what its table (EngineTraits) says is done to the data sections of src, in list
-/// order, and the tailrooms of dst. An engine whose operations need more than that derives. The queue does not change
-/// data_len.
+/// An operation of an engine's queue: what its table (EngineTraits) says is done to the data sections of source, in
+/// list order, and the tailrooms of target. An engine whose operations need more than that derives. The queue does not
+/// change data_len.
 struct DataOperation : Operation {
-  const Segment* src = nullptr;
-  Segment* dst = nullptr;    ///< null where the engine fills nothing
-  std::uint64_t length = 0;  ///< bytes: the sum of src's data_len, as of submission
+  const Segment* source = nullptr;
+  Segment* target = nullptr;  ///< null where the engine fills nothing
+  std::uint64_t length = 0;   ///< bytes: the sum of source's data_len, as of submission
 
   // The queue's own while it has the operation: pieces claimed and finished by the cores that work on it.
   std::atomic<std::uint32_t> claimed{0};

@@ -88,7 +88,7 @@ class DataQueue final : public backend::DataQueue, private Lane<backend::DataOpe
   }
   const Segment* target_of(const backend::DataOperation& operation, std::uint64_t& filled) const noexcept override {
     filled = engine_.filled(operation);
-    return operation.dst;
+    return operation.target;
   }
   std::uint64_t cut_length(const backend::DataOperation& operation, std::uint64_t length) const noexcept override {
     return engine_.cut(operation, length);

@@ -58,17 +58,17 @@ bool library::DecompressTask::breaks_limit(detail::Violation* why) const noexcep
          (src()->list_data_len() == 0 && broken(why, {.limit = detail::limits::no_data, .operand = "src"}));
 }
 
-std::string library::DecompressTask::explain(Status outcome) const {
-  const bool is_told = outcome == Status::io_failed && outcome == DecompressOperation::status && slot == 0;
-  if (is_told && DecompressOperation::fault != DecompressFault::none) {
-    return detail::and_context_stops(sentence_of(DecompressOperation::fault, *src(), *dst()));
+std::string library::DecompressTask::explain(Status status) const {
+  const bool is_told = status == Status::io_failed && status == outcome && slot == 0;
+  if (is_told && fault != DecompressFault::none) {
+    return detail::and_context_stops(sentence_of(fault, *src(), *dst()));
   }
-  return DataTask::explain(outcome);
+  return DataTask::explain(status);
 }
 
 Status library::DecompressTask::post(bool flush) noexcept {
   filled = 0;
-  DecompressOperation::fault = DecompressFault::none;
+  fault = DecompressFault::none;
   return post_data(flush);
 }
 

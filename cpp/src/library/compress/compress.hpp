@@ -46,7 +46,7 @@ class alignas(64) DecompressTask final
  public:
   using DataTask::DataTask;
 
-  std::string explain(Status outcome) const override;
+  std::string explain(Status status) const override;
   bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;

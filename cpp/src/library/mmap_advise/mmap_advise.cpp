@@ -61,12 +61,12 @@ bool library::InvalidateCacheTask::breaks_limit(detail::Violation* why) const no
   return size > most && broken(why, too_much);
 }
 
-std::string library::InvalidateCacheTask::explain(Status outcome) const {
-  if (slot != 0 && outcome == backend::Operation::status) {
+std::string library::InvalidateCacheTask::explain(Status status) const {
+  if (slot != 0 && status == outcome) {
     return detail::explain_faulty_data(slot);
   }
-  if (outcome != Status::io_failed) {
-    return Task::explain(outcome);
+  if (status != Status::io_failed) {
+    return Task::explain(status);
   }
   const Device& device = *library().device();
   detail::Violation violation;
@@ -80,10 +80,10 @@ std::string library::InvalidateCacheTask::explain(Status outcome) const {
 }
 
 Status library::InvalidateCacheTask::post(bool flush) noexcept {
-  if (!detail::Operands::find_segment(buf(), src)) [[unlikely]] {
+  if (!detail::Operands::find_segment(buf(), source)) [[unlikely]] {
     return Status::invalid_value;
   }
-  length = src != nullptr ? src->data_len : 0;
+  length = source != nullptr ? source->data_len : 0;
   const Status posted = library().data_queue().post(*this, flush);
   if (posted == Status::success) {
     library().expect_completion();

@@ -32,13 +32,12 @@ class MmapAdvise;
 class alignas(64) InvalidateCacheTask final : public MmapAdviseInvalidateCacheTask, public backend::DataOperation {
  public:
   using Library = MmapAdvise;
-  using Task::status;  // not the operation's
   InvalidateCacheTask(MmapAdvise& context, detail::TaskPool& pool, std::size_t kind) noexcept;
 
   /// The operand of a task that was just taken.
   void give(Buf* buf) noexcept { buf_ = buf; }
 
-  std::string explain(Status outcome) const override;
+  std::string explain(Status status) const override;
   bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;

@@ -202,7 +202,7 @@ inline bool library::Rdma::complete_one(bool& more) noexcept {
   }
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   announce_connection_of(task);
-  const Status status = operation->status;
+  const Status status = operation->outcome;
   const bool fatal = status != Status::success && is_fatal(task.kind(), status);
   if (fatal && task.connection() != nullptr) [[unlikely]] {
     of(*task.connection()).begin_close(status);  // before the context's stop closes it without a reason
@@ -215,7 +215,7 @@ inline bool library::Rdma::complete_one(bool& more) noexcept {
 inline void library::Rdma::announce_connection_of(const RdmaTask& task) noexcept {
   pydoca::RdmaConnection* connection = task.connection().get();
   // A receive has a connection once a message has filled it; after a failure its queue pair says nothing.
-  if (connection == nullptr && task.backend::Operation::status == Status::success && task.queue_pair != nullptr) {
+  if (connection == nullptr && task.outcome == Status::success && task.queue_pair != nullptr) {
     connection = static_cast<RdmaConnection*>(task.queue_pair->owner);
   }
   if (connection != nullptr && !of(*connection).announced_) [[unlikely]] {

@@ -161,7 +161,7 @@ bool library::RdmaTask::breaks_word_limit(Violation* why) const noexcept {
 }
 
 std::string library::RdmaTask::explain(Status status) const {
-  if (slot != 0 && status == backend::Operation::status) {
+  if (slot != 0 && status == outcome) {
     return detail::explain_fault(slot);
   }
   switch (status) {

@@ -19,7 +19,6 @@ constexpr bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTask
 
 class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::RdmaOperation {
  public:
-  using Task::status;
   RdmaTask(pydoca::Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept;
 
   std::string explain(Status status) const override;

@@ -99,14 +99,14 @@ bool library::ShaTask::breaks_limit(detail::Violation* why) const noexcept {
   if (break_limit(why, src(), dst(), named, device)) {
     return true;
   }
-  const char* const name = name_of(ShaHashTask::algorithm());
-  if (!most.has(ShaHashTask::algorithm())) {
+  const char* const name = name_of(algorithm());
+  if (!most.has(algorithm())) {
     return broken(why, {.limit = no_algorithm, .operand = "algorithm", .setting = name});
   }
   if (breaks_piece_limit(why)) {
     return true;
   }
-  const std::uint32_t size = digest_size(ShaHashTask::algorithm());
+  const std::uint32_t size = digest_size(algorithm());
   const std::uint64_t room = dst()->tailroom();
   return size > room &&
          broken(why, {.limit = digest_room, .operand = "dst", .setting = name, .value = room, .allowed = size});
@@ -117,26 +117,23 @@ bool library::ShaTask::breaks_piece_limit(detail::Violation* why) const noexcept
     return broken(why, {.limit = message_end});
   }
   const std::uint64_t size = src()->list_data_len();
-  const std::uint32_t block = block_size(ShaHashTask::algorithm());
+  const std::uint32_t block = block_size(algorithm());
   if (!is_partial() || is_final_ || size % block == 0) {
     return false;
   }
-  return broken(why, {.limit = piece_length,
-                      .operand = "src",
-                      .setting = name_of(ShaHashTask::algorithm()),
-                      .value = size,
-                      .allowed = block});
+  return broken(
+      why, {.limit = piece_length, .operand = "src", .setting = name_of(algorithm()), .value = size, .allowed = block});
 }
 
 Status library::ShaTask::post(bool flush) noexcept {
-  HashOperation::algorithm = ShaHashTask::algorithm();
+  hash_function = algorithm();
   is_first = !begun_;
   is_last = !is_partial() || is_final_;
   return post_data(flush);
 }
 
 void library::ShaTask::finish(Status status) noexcept {
-  take_back_data(status, is_last ? digest_size(HashOperation::algorithm) : 0);
+  take_back_data(status, is_last ? digest_size(hash_function) : 0);
   if (is_partial() && status == Status::success) {
     begun_ = true;
     has_result_ = is_last;
@@ -144,8 +141,8 @@ void library::ShaTask::finish(Status status) noexcept {
 }
 
 void library::ShaTask::keep_message() noexcept {
-  if (HashOperation::state == nullptr) {
-    HashOperation::state = library().lend_message();
+  if (message == nullptr) {
+    message = library().lend_message();
   }
 }
 

@@ -26,22 +26,22 @@ inline constexpr backend::EngineTraits sha_engine{
     .is_present = [](const Capabilities& capabilities) noexcept { return capabilities.sha.has_value(); },
     .filled = [](const backend::DataOperation& operation) noexcept -> std::uint64_t {
       const auto& hashed = static_cast<const backend::HashOperation&>(operation);
-      return hashed.is_last ? digest_size(hashed.algorithm) : 0;
+      return hashed.is_last ? digest_size(hashed.hash_function) : 0;
     },
     .cut =
         [](const backend::DataOperation& operation, std::uint64_t length) noexcept {
           const auto& hashed = static_cast<const backend::HashOperation&>(operation);
-          return hashed.is_last ? length : length - length % block_size(hashed.algorithm);
+          return hashed.is_last ? length : length - length % block_size(hashed.hash_function);
         },
     .copy =
         [](const backend::DataOperation& operation) {
           auto copy = detail::copy_request<backend::HashOperation>(operation);
           auto& to = static_cast<backend::HashOperation&>(*copy);
           const auto& from = static_cast<const backend::HashOperation&>(operation);
-          to.algorithm = from.algorithm;
+          to.hash_function = from.hash_function;
           to.is_first = from.is_first;
           to.is_last = from.is_last;
-          to.state = from.state;
+          to.message = from.message;
           return copy;
         }};
 
@@ -65,7 +65,7 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
   void keep_message() noexcept;
 
  private:
-  bool is_partial() const noexcept { return backend::HashOperation::state != nullptr; }
+  bool is_partial() const noexcept { return message != nullptr; }
   bool breaks_piece_limit(detail::Violation* why) const noexcept;
 };
 

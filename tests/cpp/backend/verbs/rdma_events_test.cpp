@@ -149,10 +149,10 @@ TEST_F(VerbsRdma, AQueueThatTheDeviceHasGivenUpFailsWhatItHolds) {
   EXPECT_FALSE(queue.next_event(nothing));
   bool more = false;
   EXPECT_EQ(queue.poll(more), &receives[0]);
-  EXPECT_EQ(receives[0].status, Status::driver);
+  EXPECT_EQ(receives[0].outcome, Status::driver);
   ASSERT_EQ(queue.post_receive(receives[1], true), Status::success);
   EXPECT_EQ(queue.poll(more), &receives[1]);
-  EXPECT_EQ(receives[1].status, Status::driver);
+  EXPECT_EQ(receives[1].outcome, Status::driver);
   EXPECT_EQ(thrown_by([&] { queue.create_queue_pair(); }), Status::driver);
 }
 

@@ -34,13 +34,13 @@ bool sends(RdmaOpcode opcode) noexcept {
          opcode == RdmaOpcode::write_imm;
 }
 
-const Segment* source_of(const DataOperation& operation) noexcept { return operation.src; }
+const Segment* source_of(const DataOperation& operation) noexcept { return operation.source; }
 const Segment* source_of(const RdmaOperation& operation) noexcept {
   return sends(operation.opcode) ? operation.local : nullptr;
 }
 
 void set_source(DataOperation& operation, Segment* source, std::uint64_t length) noexcept {
-  operation.src = source;
+  operation.source = source;
   operation.length = length;
 }
 void set_source(RdmaOperation& operation, Segment* source, std::uint64_t length) noexcept {

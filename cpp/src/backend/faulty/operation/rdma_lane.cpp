@@ -32,7 +32,7 @@ bool RdmaLane::misreport(RdmaOperation& operation, const Fault& fault) const noe
 std::shared_ptr<RdmaOperation> RdmaLane::copy_of(const RdmaOperation& operation) const {
   auto copy = std::make_shared<RdmaOperation>(operation);
   copy->next = nullptr;
-  copy->status = Status::success;
+  copy->outcome = Status::success;
   copy->own = {};
   return copy;
 }

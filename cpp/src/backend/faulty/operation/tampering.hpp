@@ -218,8 +218,8 @@ Status Tampering<Operation>::post_stand_in(std::unique_ptr<StandIn<Operation>> s
 template <class Operation>
 void Tampering<Operation>::take_back(Operation& given, Lane<Operation>& lane) noexcept {
   const std::uint64_t place = lane.returned++;
-  if (given.status == Status::shutdown && lane.broken) {
-    given.status = std::exchange(lane.reason, Status::shutdown);
+  if (given.outcome == Status::shutdown && lane.broken) {
+    given.outcome = std::exchange(lane.reason, Status::shutdown);
   }
   held_.release_lost();
   Operation* operation = &given;
@@ -231,7 +231,7 @@ void Tampering<Operation>::take_back(Operation& given, Lane<Operation>& lane) no
       held_.release(*operation);
       return;
     }
-    operation->status = given.status;
+    operation->outcome = given.outcome;
     lane.take_answer(given, *operation);
   }
   try {
@@ -252,7 +252,7 @@ void Tampering<Operation>::finish(Operation& operation, Lane<Operation>& lane, s
     }
   }
   if (held_.holds_back(lane, place)) {
-    held_.hold({.operation = &operation, .status = operation.status, .lane = &lane, .place = place});
+    held_.hold({.operation = &operation, .status = operation.outcome, .lane = &lane, .place = place});
     return;
   }
   come(operation);
@@ -261,7 +261,7 @@ void Tampering<Operation>::finish(Operation& operation, Lane<Operation>& lane, s
 template <class Operation>
 void Tampering<Operation>::finish_recorded(Operation& operation, Lane<Operation>& lane, std::uint64_t place,
                                            const Fault& fault) {
-  Held held{.operation = &operation, .status = operation.status, .lane = &lane, .place = place};
+  Held held{.operation = &operation, .status = operation.outcome, .lane = &lane, .place = place};
   const bool ends = ended_ || lane.broken;
   if (fault.is(FaultAction::drop)) {
     held.is_dropped = !ends;
@@ -272,10 +272,10 @@ void Tampering<Operation>::finish_recorded(Operation& operation, Lane<Operation>
     held.is_lost = !ends;
     held.due = ends ? 0 : detail::never;
   } else if (fault.is(FaultAction::duplicate)) {
-    const bool again = !ends && operation.status == Status::success && duplicate(operation, lane);
+    const bool again = !ends && operation.outcome == Status::success && duplicate(operation, lane);
     held.due = again ? detail::never : 0;
     held.waits = again;
-  } else if (operation.status == Status::success) {
+  } else if (operation.outcome == Status::success) {
     apply(operation, lane, fault);
   }
   held_.hold(held);
@@ -313,7 +313,7 @@ Operation* Tampering<Operation>::next() noexcept {
   }
   Held held;
   if (held_.take(held)) {
-    held.operation->status = held.status;
+    held.operation->outcome = held.status;
     held.operation->slot = held.rule;
     if (held.breaks) {
       held.lane->break_down();

@@ -41,7 +41,7 @@ CacheQueue::CacheQueue(WorkEngine& engine, std::size_t ordinal, const MmapAdvise
     : EngineQueue(engine, options, notifier, invalidate_inline_size, false), ordinal_(ordinal), limits_(limits) {}
 
 Status CacheQueue::check(const backend::DataOperation& operation) const noexcept {
-  const Segment* const segment = operation.src;
+  const Segment* const segment = operation.source;
   const bool taken = segment != nullptr && segment->next == nullptr && operation.length != 0 &&
                      operation.length <= limits_.max_buf_size && readable(*segment, ordinal_) &&
                      region_of(*segment, ordinal_)->is_own();
@@ -50,8 +50,8 @@ Status CacheQueue::check(const backend::DataOperation& operation) const noexcept
 
 Status CacheQueue::work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
                         bool /*streaming*/) noexcept {
-  const Region& region = *region_of(*operation.src, ordinal_);
-  const std::uint64_t addr = operation.src->data + offset;
+  const Region& region = *region_of(*operation.source, ordinal_);
+  const std::uint64_t addr = operation.source->data + offset;
   if (region.reach() == Region::Reach::file) {
     return read_through(region, addr, size);
   }

@@ -79,10 +79,10 @@ InflateQueue::InflateQueue(WorkEngine& engine, std::size_t ordinal, const Compre
 
 Status InflateQueue::check(const backend::DataOperation& operation) const noexcept {
   const std::uint32_t max_len = limits_.decompress_deflate_max_buf_list_len;
-  const bool taken = operation.src != nullptr && operation.dst != nullptr && operation.length != 0 &&
+  const bool taken = operation.source != nullptr && operation.target != nullptr && operation.length != 0 &&
                      operation.length <= limits_.decompress_deflate_max_buf_size &&
-                     can_gather(operation.src, operation.length, ordinal_, max_len) &&
-                     can_scatter(operation.dst, 0, ordinal_, max_len);
+                     can_gather(operation.source, operation.length, ordinal_, max_len) &&
+                     can_scatter(operation.target, 0, ordinal_, max_len);
   return taken ? Status::success : Status::io_failed;
 }
 
@@ -103,8 +103,8 @@ Status InflateQueue::work(backend::DataOperation& operation, std::uint64_t /*off
 }
 
 Status InflateQueue::expand(backend::DecompressOperation& operation, Inflater& inflater) const noexcept {
-  const Segment& src = *operation.src;
-  const Segment& dst = *operation.dst;
+  const Segment& src = *operation.source;
+  const Segment& dst = *operation.target;
   if (!is_local(src, ordinal_) || !is_local(dst, ordinal_) || dst.tailroom() > max_at_once) {
     return expand_in_steps(operation, inflater);
   }
@@ -115,8 +115,8 @@ Status InflateQueue::expand(backend::DecompressOperation& operation, Inflater& i
 }
 
 Status InflateQueue::expand_in_steps(backend::DecompressOperation& operation, Inflater& inflater) const noexcept {
-  ReadRuns source(operation.src, operation.length, ordinal_);
-  WriteRuns target(operation.dst, ordinal_);
+  ReadRuns source(operation.source, operation.length, ordinal_);
+  WriteRuns target(operation.target, ordinal_);
   std::span<const std::byte> input;
   for (;;) {
     Status status = interruption();

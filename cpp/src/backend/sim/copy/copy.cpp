@@ -115,18 +115,18 @@ Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::u
 }
 
 Status check_copy(const backend::DataOperation& operation, const CopyLimits& limits) noexcept {
-  if (operation.length == 0 || operation.length > limits.max_size || operation.dst == nullptr) {
+  if (operation.length == 0 || operation.length > limits.max_size || operation.target == nullptr) {
     return Status::io_failed;
   }
   std::uint32_t elements = 0;
-  for (const Segment* src = operation.src; src != nullptr; src = src->next) {
+  for (const Segment* src = operation.source; src != nullptr; src = src->next) {
     if (++elements > limits.max_list_len || !readable(*src, limits.ordinal)) {
       return Status::io_failed;
     }
   }
   elements = 0;
   std::uint64_t room = 0;
-  for (const Segment* dst = operation.dst; dst != nullptr; dst = dst->next) {
+  for (const Segment* dst = operation.target; dst != nullptr; dst = dst->next) {
     if (++elements > limits.max_list_len || !writable(*dst, limits.ordinal)) {
       return Status::io_failed;
     }
@@ -137,8 +137,8 @@ Status check_copy(const backend::DataOperation& operation, const CopyLimits& lim
 
 Status copy_piece(const backend::DataOperation& operation, std::size_t ordinal, std::uint64_t offset,
                   std::uint64_t size, bool streaming) noexcept {
-  const Segment* src = operation.src;
-  const Segment* dst = operation.dst;
+  const Segment* src = operation.source;
+  const Segment* dst = operation.target;
   std::uint64_t src_skip = offset;
   std::uint64_t dst_skip = offset;
   while (size > 0) {

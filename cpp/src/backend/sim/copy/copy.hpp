@@ -24,8 +24,8 @@ Status check_copy(const backend::DataOperation& operation, const CopyLimits& lim
 
 /// Whether neither end is a list.
 inline bool is_plain(const backend::DataOperation& operation) noexcept {
-  return operation.src != nullptr && operation.dst != nullptr && operation.src->next == nullptr &&
-         operation.dst->next == nullptr;
+  return operation.source != nullptr && operation.target != nullptr && operation.source->next == nullptr &&
+         operation.target->next == nullptr;
 }
 
 inline const Region* region_of(const Segment& segment, std::size_t ordinal) noexcept {
@@ -49,8 +49,8 @@ Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::u
 
 /// check_copy() and copy_piece() in one for a whole plain operation, which most tasks are, at 0.4 of the cost.
 inline Status copy_at_once(const backend::DataOperation& operation, const CopyLimits& limits) noexcept {
-  const Segment& src = *operation.src;
-  const Segment& dst = *operation.dst;
+  const Segment& src = *operation.source;
+  const Segment& dst = *operation.target;
   const std::uint64_t size = operation.length;
   if (size == 0 || size > limits.max_size || size > dst.tailroom() || !readable(src, limits.ordinal) ||
       !writable(dst, limits.ordinal)) [[unlikely]] {

@@ -19,7 +19,7 @@ class Completions {
   }
 
   void finish(backend::RdmaOperation& operation, Status status) noexcept {
-    operation.status = status;
+    operation.outcome = status;
     finished_.push(operation);
     notifier_.notify();
   }

@@ -32,8 +32,8 @@ struct Message final : backend::OperationState {
 
 /// Where the operation's bytes go, which a first piece begins. io_failed when its message has ended.
 Status find_digest(const backend::HashOperation& operation, Digest*& digest) noexcept {
-  if (operation.state != nullptr) {
-    auto& message = static_cast<Message&>(*operation.state);
+  if (operation.message != nullptr) {
+    auto& message = static_cast<Message&>(*operation.message);
     if (!operation.is_first && !message.open) {
       return Status::io_failed;
     }
@@ -45,7 +45,7 @@ Status find_digest(const backend::HashOperation& operation, Digest*& digest) noe
   if (digest == nullptr) {
     return Status::no_memory;
   }
-  return !operation.is_first || digest->begin(operation.algorithm) ? Status::success : Status::driver;
+  return !operation.is_first || digest->begin(operation.hash_function) ? Status::success : Status::driver;
 }
 
 }  // namespace
@@ -79,11 +79,12 @@ std::unique_ptr<backend::OperationState> HashQueue::create_state() { return std:
 Status HashQueue::check(const backend::DataOperation& operation) const noexcept {
   const ShaCapabilities& sha = limits_.sha;
   const auto& hashed = static_cast<const backend::HashOperation&>(operation);
-  const ShaAlgorithm algorithm = hashed.algorithm;
-  const bool taken = operation.src != nullptr && operation.dst != nullptr && operation.length <= sha.max_src_buf_size &&
-                     sha.has(algorithm) && (hashed.is_last || operation.length % block_size(algorithm) == 0) &&
-                     can_gather(operation.src, operation.length, limits_.ordinal, sha.max_list_buf_num_elem) &&
-                     can_scatter(operation.dst, digest_size(algorithm), limits_.ordinal, 1);
+  const ShaAlgorithm algorithm = hashed.hash_function;
+  const bool taken = operation.source != nullptr && operation.target != nullptr &&
+                     operation.length <= sha.max_src_buf_size && sha.has(algorithm) &&
+                     (hashed.is_last || operation.length % block_size(algorithm) == 0) &&
+                     can_gather(operation.source, operation.length, limits_.ordinal, sha.max_list_buf_num_elem) &&
+                     can_scatter(operation.target, digest_size(algorithm), limits_.ordinal, 1);
   return taken ? Status::success : Status::io_failed;
 }
 
@@ -97,20 +98,20 @@ Status HashQueue::work(backend::DataOperation& operation, std::uint64_t /*offset
   if (const Status status = hash(hashed, *digest); status != Status::success || !hashed.is_last) {
     return status;
   }
-  const Region& target = *region_of(*operation.dst, limits_.ordinal);
+  const Region& target = *region_of(*operation.target, limits_.ordinal);
   if (target.reach() == Region::Reach::local) {
-    return digest->finish(target.at(operation.dst->tail())) ? Status::success : Status::driver;
+    return digest->finish(target.at(operation.target->tail())) ? Status::success : Status::driver;
   }
   DigestBytes result;
   if (!digest->finish(result.data())) {
     return Status::driver;
   }
   const Bytes bytes(result.data(), result.size());
-  return scatter(bytes, bytes.addr(), operation.dst, limits_.ordinal, 0, digest_size(hashed.algorithm));
+  return scatter(bytes, bytes.addr(), operation.target, limits_.ordinal, 0, digest_size(hashed.hash_function));
 }
 
 Status HashQueue::hash(const backend::HashOperation& operation, Digest& digest) const noexcept {
-  ReadRuns source(operation.src, operation.length, limits_.ordinal);
+  ReadRuns source(operation.source, operation.length, limits_.ordinal);
   for (;;) {
     std::span<const std::byte> run;
     Status status = interruption();

@@ -158,7 +158,7 @@ void ModelledRdmaQueue::expect(std::uint64_t due) noexcept {
 }
 
 void ModelledRdmaQueue::give_back(RdmaOperation& operation, Status status) noexcept {
-  operation.status = status;
+  operation.outcome = status;
   returned_.push(operation);
   notifier_.notify();
 }

@@ -58,8 +58,8 @@ Crossing TimedQueue::crossing_of(const backend::DataOperation& operation) const 
     const Region* const region = segment != nullptr ? region_of(*segment, place_.ordinal()) : nullptr;
     return region != nullptr && (!region->is_own() || place_.properties().side == Side::host);
   };
-  return {.to_card = is_of_host(operation.src) ? operation.length : 0,
-          .to_host = is_of_host(operation.dst) ? operation.length : 0};
+  return {.to_card = is_of_host(operation.source) ? operation.length : 0,
+          .to_host = is_of_host(operation.target) ? operation.length : 0};
 }
 
 void TimedQueue::admit(backend::DataOperation& operation) noexcept {
@@ -71,7 +71,7 @@ void TimedQueue::admit(backend::DataOperation& operation) noexcept {
 }
 
 void TimedQueue::set_done(backend::Operation& operation) noexcept {
-  if (operation.status != Status::success && operation.status != Status::shutdown && failed_ == nullptr) {
+  if (operation.outcome != Status::success && operation.outcome != Status::shutdown && failed_ == nullptr) {
     failed_ = &operation;
   }
   timeline_.set_done(operation);
@@ -104,11 +104,11 @@ backend::Operation* TimedQueue::take_due(bool& more) noexcept {
   if (!is_due()) {
     return nullptr;
   }
-  if (failed_ != nullptr && timeline_.first().status == Status::shutdown) [[unlikely]] {
+  if (failed_ != nullptr && timeline_.first().outcome == Status::shutdown) [[unlikely]] {
     timeline_.put_first(*failed_);
   }
   backend::Operation& operation = timeline_.first();
-  operation.status = outcome_of_first();
+  operation.outcome = outcome_of_first();
   operation.slot = 0;
   failed_ = failed_ != &operation ? failed_ : nullptr;
   timeline_.pop();
@@ -119,7 +119,7 @@ backend::Operation* TimedQueue::take_due(bool& more) noexcept {
 
 /// One operation fails by the removal of the device; the others are flushed, as in any broken queue.
 Status TimedQueue::outcome_of_first() noexcept {
-  const Status status = timeline_.first().status;
+  const Status status = timeline_.first().outcome;
   const bool is_cut_short = ends_ && timeline_.first_due() > end_;
   if (!is_cut_short || (status != Status::success && status != Status::shutdown)) {
     return status;

@@ -11,7 +11,7 @@ FinishedOperations::FinishedOperations(std::uint32_t depth, backend::Notifier& n
 
 void FinishedOperations::add_from_any_thread(backend::DataOperation& operation, Status status) noexcept {
   workers_inside_.fetch_add(1, std::memory_order_relaxed);
-  operation.status = status;
+  operation.outcome = status;
   if (status != Status::success) {
     break_down();
   }
@@ -43,8 +43,8 @@ void FinishedOperations::prefetch() const noexcept {
   __builtin_prefetch(far);
   __builtin_prefetch(static_cast<const char*>(far) + 64);
   const auto& near = static_cast<const backend::DataOperation&>(*ring_[(head_ + 4) & mask_]);
-  __builtin_prefetch(near.src);
-  __builtin_prefetch(near.dst);
+  __builtin_prefetch(near.source);
+  __builtin_prefetch(near.target);
 }
 
 }  // namespace pydoca::sim

@@ -28,7 +28,7 @@ class FinishedOperations {
 
   // The queue's own thread.
   void add(backend::DataOperation& operation, Status status) noexcept {
-    operation.status = status;
+    operation.outcome = status;
     if (status != Status::success) [[unlikely]] {
       break_down();
     }

@@ -176,10 +176,10 @@ bool CopyQueue::is_postable(const DataOperation& operation) const noexcept {
     return elements != 0;
   };
   std::uint64_t room = 0;
-  for (const Segment* dst = operation.dst; dst != nullptr; dst = dst->next) {
+  for (const Segment* dst = operation.target; dst != nullptr; dst = dst->next) {
     room += dst->tailroom();
   }
-  return operation.length <= room && reaches(operation.src, false) && reaches(operation.dst, true);
+  return operation.length <= room && reaches(operation.source, false) && reaches(operation.target, true);
 }
 
 void CopyQueue::add_to_chain(DataOperation& operation) noexcept {
@@ -192,13 +192,13 @@ void CopyQueue::add_to_chain(DataOperation& operation) noexcept {
   ibv_recv_wr& receive = chain_->receives[index];
   receive = {};
   receive.sg_list = target;
-  receive.num_sge = fill_list(target, operation.dst, ordinal, operation.length,
+  receive.num_sge = fill_list(target, operation.target, ordinal, operation.length,
                               [](const Segment& dst) { return std::pair(dst.tail(), dst.tailroom()); });
   ibv_send_wr& send = chain_->sends[index];
   send = {};
   send.wr_id = reinterpret_cast<std::uint64_t>(&operation);  // never 0, which is a receive's
   send.sg_list = source;
-  send.num_sge = fill_list(source, operation.src, ordinal, operation.length,
+  send.num_sge = fill_list(source, operation.source, ordinal, operation.length,
                            [](const Segment& src) { return std::pair(src.data, src.data_len); });
   send.opcode = IBV_WR_SEND;
   if (++since_signal_ == signal_interval_) {
@@ -345,7 +345,7 @@ void CopyQueue::lose_device() noexcept {
 }
 
 void CopyQueue::finish(backend::Operation& operation, Status status) noexcept {
-  operation.status = status;
+  operation.outcome = status;
   finished_.push(operation);
   notifier_.notify();
 }

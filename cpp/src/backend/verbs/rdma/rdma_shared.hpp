@@ -46,7 +46,7 @@ class RdmaShared {
   }
   /// The same for completions that the queue is fetching: the queue tells the engine.
   void completed(backend::RdmaOperation& operation, Status status, backend::QueuePair* pair) noexcept {
-    operation.status = status;
+    operation.outcome = status;
     operation.queue_pair = pair;
     finished_.push(operation);
   }
