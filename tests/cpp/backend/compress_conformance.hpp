@@ -6,7 +6,7 @@
 
 #include "backend/conformance.hpp"
 #include "rig/bytes.hpp"
-#include "rig/compress_rig.hpp"
+#include "rig/library/compress_rig.hpp"
 
 #include <algorithm>
 #include <optional>

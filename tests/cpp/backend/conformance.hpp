@@ -8,8 +8,8 @@
 #include <pydoca/sync_event.hpp>
 
 #include "rig/bytes.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "backend/conformance.hpp"
 #include "rig/bytes.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <gmock/gmock.h>
 

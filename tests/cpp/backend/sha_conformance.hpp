@@ -6,7 +6,7 @@
 
 #include "backend/conformance.hpp"
 #include "rig/bytes.hpp"
-#include "rig/sha_rig.hpp"
+#include "rig/library/sha_rig.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 // After start the data path allocates nothing. This executable counts every allocation of C++ code, in all its threads.
 #include "rig/allocation_counter.hpp"
-#include "rig/dma_rig.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

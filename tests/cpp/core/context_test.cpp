@@ -2,8 +2,8 @@
 #include <pydoca/context.hpp>
 
 #include "detail/ready_node.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

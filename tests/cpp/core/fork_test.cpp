@@ -1,7 +1,7 @@
 // A child process that is forked from a running engine may destroy all objects, and do nothing else.
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/library/dma_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 
 #include "detail/ready_node.hpp"
 #include "rig/bytes.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/library/dma_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gtest/gtest.h>
 

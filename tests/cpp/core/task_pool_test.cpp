@@ -2,8 +2,8 @@
 
 #include "core/violation.hpp"
 #include "library/library_context.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

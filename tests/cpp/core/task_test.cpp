@@ -1,6 +1,6 @@
 #include <pydoca/task.hpp>
 
-#include "rig/dma_rig.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 #include "pydoca/trace.hpp"
 
 #include "detail/trace/recorder.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

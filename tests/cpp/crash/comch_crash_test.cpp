@@ -1,5 +1,5 @@
 #include "crash/sweep.hpp"
-#include "rig/comch_rig.hpp"
+#include "rig/library/comch_rig.hpp"
 
 #include <gtest/gtest.h>
 

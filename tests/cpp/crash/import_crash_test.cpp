@@ -4,7 +4,7 @@
 
 #include "crash/sweep.hpp"
 #include "rig/bytes.hpp"
-#include "rig/data_rig.hpp"
+#include "rig/library/data_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "pydoca/rdma.hpp"
 
 #include "crash/sweep.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <gtest/gtest.h>
 

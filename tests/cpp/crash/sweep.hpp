@@ -6,7 +6,7 @@
 
 #include "crash/link.hpp"
 #include "detail/thread/crash_point.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gtest/gtest.h>
 

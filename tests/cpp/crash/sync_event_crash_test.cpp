@@ -1,7 +1,7 @@
 #include "pydoca/sync_event.hpp"
 
 #include "crash/sweep.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include "backend/sim/fabric/socket_file.hpp"
 #include "detail/concat.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -7,8 +7,8 @@
 #include "backend/sim/memory/gate.hpp"
 #include "backend/sim/memory/region.hpp"
 #include "failure/waiting_calls.hpp"
-#include "rig/handshake_peer.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
+#include "rig/process/handshake_peer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "pydoca/sim.hpp"
 
-#include "fuzz/sim_targets.hpp"
 #include "fuzz/target.hpp"
+#include "fuzz/targets/sim_targets.hpp"
 
 #include <array>
 #include <cstdio>

@@ -7,8 +7,8 @@
 #include "pydoca/sync_event.hpp"
 #include "pydoca/sync_event_context.hpp"
 
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include "rig/pinned.hpp"
 
 #include "library/sync_event/sync_event.hpp"
-#include "rig/comch_rig.hpp"
-#include "rig/rdma_rig.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/comch_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
 
 #include <gtest/gtest.h>
 

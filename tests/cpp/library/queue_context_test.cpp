@@ -1,8 +1,8 @@
 #include <pydoca/dma.hpp>
 
 #include "detail/fd.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/fake_device.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "backend/sim/counter/bell.hpp"
 
-#include "model/event.hpp"
+#include "model/explorer/event.hpp"
 #include "model/model_test.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "backend/sim/work/finished_operations.hpp"
 
 #include "detail/ready_list.hpp"
-#include "model/data.hpp"
+#include "model/explorer/data.hpp"
 #include "model/model_test.hpp"
 
 #include <array>

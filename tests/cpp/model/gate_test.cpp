@@ -1,6 +1,6 @@
 #include "backend/sim/memory/gate.hpp"
 
-#include "model/data.hpp"
+#include "model/explorer/data.hpp"
 #include "model/model_test.hpp"
 
 namespace pydoca::model {

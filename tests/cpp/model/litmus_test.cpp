@@ -1,6 +1,6 @@
 #include "detail/thread/atomic.hpp"
-#include "model/data.hpp"
-#include "model/explore.hpp"
+#include "model/explorer/data.hpp"
+#include "model/explorer/explore.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "backend/sim/inbox/mailbox.hpp"
 
 #include "backend/sim/inbox/knock.hpp"
-#include "model/data.hpp"
-#include "model/event.hpp"
+#include "model/explorer/data.hpp"
+#include "model/explorer/event.hpp"
 #include "model/model_test.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/explore.hpp"
+#include "model/explorer/explore.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "detail/ready_list.hpp"
 
-#include "model/data.hpp"
+#include "model/explorer/data.hpp"
 #include "model/model_test.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "backend/sim/inbox/receive_board.hpp"
 
-#include "model/data.hpp"
-#include "model/event.hpp"
+#include "model/explorer/data.hpp"
+#include "model/explorer/event.hpp"
 #include "model/model_test.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "backend/sim/inbox/knock.hpp"
 #include "detail/ready_list.hpp"
-#include "model/event.hpp"
+#include "model/explorer/event.hpp"
 #include "model/model_test.hpp"
 
 #include <gmock/gmock.h>

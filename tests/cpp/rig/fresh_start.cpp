@@ -1,7 +1,7 @@
 #include "pydoca/interrupt.hpp"
 #include "pydoca/sim.hpp"
 
-#include "rig/peer_process.hpp"
+#include "rig/process/peer_process.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "backend/faulty/faults_rig.hpp"
 #include "rig/bytes.hpp"
-#include "rig/compress_rig.hpp"
+#include "rig/library/compress_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "backend/faulty/faults_rig.hpp"
 #include "rig/bytes.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,8 +2,8 @@
 
 #include "backend/faulty/faults_rig.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/sha_rig.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/sha_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 #include <pydoca/virtual_time.hpp>
 
 #include "backend/faulty/faults_rig.hpp"
-#include "rig/comch_rig.hpp"
+#include "rig/library/comch_rig.hpp"
 
 namespace pydoca::comch {
 

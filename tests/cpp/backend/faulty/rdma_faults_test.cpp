@@ -1,7 +1,7 @@
 #include "backend/faulty/faults_rig.hpp"
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <algorithm>
 #include <optional>

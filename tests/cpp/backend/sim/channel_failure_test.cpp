@@ -1,5 +1,5 @@
 #include "backend/sim/channel_rig.hpp"
-#include "rig/no_descriptors.hpp"
+#include "rig/process/no_descriptors.hpp"
 #include "rig/temporary_directory.hpp"
 
 #include <gtest/gtest.h>

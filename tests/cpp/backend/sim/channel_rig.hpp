@@ -5,7 +5,7 @@
 #include "backend/sim/message/frame.hpp"
 #include "backend/sim/message/hello.hpp"
 #include "rig/bytes.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "backend/sim/fabric/fabric.hpp"
 
 #include "rig/expect_error.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/process/process_rig.hpp"
 #include "rig/temporary_directory.hpp"
 
 #include <gtest/gtest.h>

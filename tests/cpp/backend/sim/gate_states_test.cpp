@@ -7,8 +7,8 @@
 #include "backend/sim/fabric/shared_page.hpp"
 #include "backend/sim/memory/gate.hpp"
 #include "detail/concat.hpp"
-#include "rig/export_peer.hpp"
-#include "rig/raw_importer.hpp"
+#include "rig/process/export_peer.hpp"
+#include "rig/process/raw_importer.hpp"
 
 #include <gtest/gtest.h>
 

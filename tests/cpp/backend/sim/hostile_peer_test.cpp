@@ -1,9 +1,9 @@
 /// A peer that maps what every peer maps, and writes anything to the shared pages and uses the shared files against all
 /// rules. The owner must serve the others meanwhile, and end.
 
-#include "rig/peer_process.hpp"
-#include "rig/rdma_rig.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
+#include "rig/process/peer_process.hpp"
 
 #include <gtest/gtest.h>
 

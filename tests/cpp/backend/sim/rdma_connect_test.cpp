@@ -5,8 +5,8 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/owners_place.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
+#include "rig/process/owners_place.hpp"
 
 #include <gtest/gtest.h>
 

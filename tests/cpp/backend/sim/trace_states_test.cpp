@@ -10,7 +10,7 @@
 #include "backend/sim/trace/members.hpp"
 #include "backend/sim/trace/trace_protocol.hpp"
 #include "rig/cell_name.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include "backend/sim/message/fd_message.hpp"
 #include "backend/sim/trace/members.hpp"
 #include "backend/sim/trace/trace_protocol.hpp"
-#include "rig/comch_rig.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/library/comch_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include "backend/verbs/verbs_subject.hpp"
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/memory_rig.hpp"
+#include "rig/library/memory_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/verbs/verbs_subject.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "backend/sim/message/fd_message.hpp"
 #include "backend/sim/message/frame.hpp"
 #include "rig/cell_name.hpp"
-#include "rig/comch_rig.hpp"
+#include "rig/library/comch_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include "pydoca/comch.hpp"
 
 #include "rig/allocation_counter.hpp"
-#include "rig/comch_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/comch_rig.hpp"
 
 #include <gtest/gtest.h>
 

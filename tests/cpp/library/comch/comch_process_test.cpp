@@ -1,7 +1,7 @@
 /// Server and client in separate processes, and the reaction of one to the death of the other.
 
-#include "rig/comch_rig.hpp"
-#include "rig/process_rig.hpp"
+#include "rig/library/comch_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/message/frame.hpp"
-#include "rig/comch_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/comch_rig.hpp"
 
 #include <gtest/gtest.h>
 

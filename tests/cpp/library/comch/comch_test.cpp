@@ -1,7 +1,7 @@
 #include "pydoca/comch.hpp"
 
-#include "rig/comch_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/comch_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include <pydoca/progress_engine.hpp>
 
 #include "rig/allocation_counter.hpp"
-#include "rig/compress_rig.hpp"
-#include "rig/memory_rig.hpp"
+#include "rig/library/compress_rig.hpp"
+#include "rig/library/memory_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 
 #include "detail/concat.hpp"
 #include "rig/bytes.hpp"
-#include "rig/compress_rig.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/fake_device.hpp"
+#include "rig/library/compress_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #include "rig/bytes.hpp"
-#include "rig/dma_rig.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

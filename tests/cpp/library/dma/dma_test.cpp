@@ -1,8 +1,8 @@
 #include <pydoca/dma.hpp>
 
 #include "rig/bytes.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

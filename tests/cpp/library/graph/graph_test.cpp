@@ -1,7 +1,7 @@
 #include "pydoca/graph.hpp"
 
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /// Random graphs, held against what their dependencies allow.
 #include "pydoca/graph.hpp"
 
-#include "rig/dma_rig.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <pydoca/progress_engine.hpp>
 
 #include "rig/allocation_counter.hpp"
-#include "rig/memory_rig.hpp"
+#include "rig/library/memory_rig.hpp"
 
 #include <gtest/gtest.h>
 

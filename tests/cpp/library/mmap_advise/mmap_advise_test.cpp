@@ -2,8 +2,8 @@
 #include <pydoca/sim.hpp>
 
 #include "rig/bytes.hpp"
-#include "rig/data_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/data_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /// How connections begin and end, in one process.
 
 #include "rig/expect_error.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /// Failures, and their effect on tasks, connections and contexts.
 
 #include "rig/expect_error.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 
 #include "rig/cell_name.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/handshake_peer.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
+#include "rig/process/handshake_peer.hpp"
 
 #include <gmock/gmock.h>
 

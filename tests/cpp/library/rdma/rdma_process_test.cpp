@@ -1,8 +1,8 @@
 /// Contexts in separate processes, and the reaction of one to the death of the other.
 
 #include "rig/bytes.hpp"
-#include "rig/peer_process.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
+#include "rig/process/peer_process.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

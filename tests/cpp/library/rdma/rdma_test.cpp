@@ -2,7 +2,7 @@
 
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <pydoca/sim.hpp>
 
 #include "rig/allocation_counter.hpp"
-#include "rig/memory_rig.hpp"
+#include "rig/library/memory_rig.hpp"
 
 #include <gtest/gtest.h>
 

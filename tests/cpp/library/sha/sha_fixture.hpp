@@ -3,7 +3,7 @@
 #include <pydoca/sim.hpp>
 
 #include "rig/bytes.hpp"
-#include "rig/sha_rig.hpp"
+#include "rig/library/sha_rig.hpp"
 
 #include <gtest/gtest.h>
 

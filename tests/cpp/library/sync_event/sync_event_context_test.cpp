@@ -1,7 +1,7 @@
 #include "pydoca/sync_event_context.hpp"
 
 #include "rig/expect_error.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /// An event between processes, and the end of a wait when the other process dies.
 
-#include "rig/process_rig.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
+#include "rig/process/process_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 
 #include "library/sync_event/sync_event.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/memory_rig.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/memory_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/memory_rig.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/memory_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

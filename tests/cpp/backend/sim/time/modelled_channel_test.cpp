@@ -4,7 +4,7 @@
 #include <pydoca/virtual_time.hpp>
 
 #include "backend/sim/time/due_ring.hpp"
-#include "rig/comch_rig.hpp"
+#include "rig/library/comch_rig.hpp"
 
 #include <gtest/gtest.h>
 

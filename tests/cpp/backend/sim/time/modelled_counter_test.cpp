@@ -5,7 +5,7 @@
 #include <pydoca/virtual_time.hpp>
 
 #include "detail/time/time.hpp"
-#include "rig/sync_event_rig.hpp"
+#include "rig/library/sync_event_rig.hpp"
 
 #include <gtest/gtest.h>
 

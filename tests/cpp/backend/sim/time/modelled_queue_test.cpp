@@ -4,8 +4,8 @@
 
 #include "detail/time/time.hpp"
 #include "rig/bytes.hpp"
-#include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

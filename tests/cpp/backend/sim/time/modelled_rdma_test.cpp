@@ -3,7 +3,7 @@
 #include <pydoca/sim.hpp>
 
 #include "detail/time/time.hpp"
-#include "rig/rdma_rig.hpp"
+#include "rig/library/rdma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include <pydoca/sim.hpp>
 
 #include "rig/allocation_counter.hpp"
-#include "rig/dma_rig.hpp"
+#include "rig/library/dma_rig.hpp"
 
 #include <gtest/gtest.h>
 

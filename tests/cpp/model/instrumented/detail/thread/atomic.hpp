@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/execution.hpp"
+#include "model/explorer/execution.hpp"
 
 #include <atomic>
 #include <cstdint>
