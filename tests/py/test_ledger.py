@@ -118,7 +118,7 @@ def test_every_miss_in_the_ledger_has_a_reason():
 
 
 def source_of(report: str) -> Path:
-    return BENCHMARKS / (report if report.endswith(".py") else f"{report}.cpp")
+    return BENCHMARKS / (report if report.endswith(".py") else f"engine/{report}.cpp")
 
 
 def test_the_reasons_are_of_figures_of_the_reports():
@@ -136,7 +136,9 @@ def test_the_ledger_stands_in_the_form_in_which_it_is_written(tmp_path):
 
 def test_every_report_of_benchmarks_is_in_the_list():
     reports = {path.name for path in BENCHMARKS.glob("*.py") if "arguments_of(" in path.read_text()}
-    reports |= {path.stem for path in BENCHMARKS.glob("*.cpp") if '#include "print_report.hpp"' in path.read_text()}
+    reports |= {
+        path.stem for path in BENCHMARKS.glob("engine/*.cpp") if '#include "print_report.hpp"' in path.read_text()
+    }
     reports.discard("print_report.py")
     assert reports == {report.name for report in REPORTS}
 
