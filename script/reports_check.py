@@ -66,7 +66,7 @@ def faults_of_reports() -> list[str]:
     from playwright.sync_api import sync_playwright
 
     sys.path[:0] = [str(ROOT / "tests/py"), str(ROOT / "tests/py/qualify")]
-    from qualify.pages import write_pages
+    from qualify.reports.pages import write_pages
 
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

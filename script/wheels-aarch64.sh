@@ -55,7 +55,8 @@ SHELL
   echo "$python"
 }
 
-arm_tests=(tests/py/test_{bufs,dma,mmap,sha,stub_docs,sync_event,tasks}.py) # of one process
+arm_tests=(tests/py/memory/test_{bufs,mmap}.py tests/py/libraries/test_{dma,sha,sync_event}.py # of one process
+  tests/py/package/test_stub_docs.py tests/py/engine/test_tasks.py)
 # QEMU lacks process_vm_readv, by which these read memory that is not pydoca.alloc's.
 arm_skipped="not a_host_lends_and_the_dpu_copies and not memory_of_the_network_is_not_for_dma
   and not (test_is_imported_by_the_other_side and bytearray)"

@@ -19,7 +19,7 @@
 #include <vector>
 
 /// What DOCA answers to misuse, a case for each row of the checklist that pydoca follows: of the calls that exist here.
-/// tests/py/test_misuse.py has the same rows, through Python.
+/// tests/py/engine/test_misuse.py has the same rows, through Python.
 
 namespace pydoca {
 namespace {

@@ -3,12 +3,12 @@
 import datetime
 
 import pytest
-from runs import measured
 
 from pydoca.qualify.limits import Limits, OwnLimit
 from pydoca.qualify.limits.file import LimitsError, read_limits
 from pydoca.qualify.limits.match import mismatch
 from pydoca.qualify.limits.units import UnitError, convert, unit_of
+from qualify.reports.runs import measured
 
 GOOD = """
 schema = 1

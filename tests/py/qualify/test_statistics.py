@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from runs import correlated
 
 from pydoca.qualify import statistics
 from pydoca.qualify.figures import quantity
 from pydoca.qualify.records import LimitRecord
 from pydoca.qualify.verdicts import Verdict
+from qualify.reports.runs import correlated
 
 
 def test_a_summary_has_what_so_many_samples_allow():

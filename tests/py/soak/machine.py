@@ -1,6 +1,6 @@
 """The state machine: the rules of all nouns."""
 
-from soak.strays import Strays
+from soak.rules.strays import Strays
 
 
 class Machine(Strays):

@@ -1,0 +1,94 @@
+"""What the installed package brings along, and what its module needs of the system."""
+
+import re
+import zlib
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from pydoca import _core
+
+ROOT = Path(__file__).resolve().parents[3]
+LARGEST = 2_180_000  # bytes, compressed as a wheel is; CONTRIBUTING says what they are
+PACKAGE = distribution("pydoca")
+TAG = re.search(r"^Tag: (.*)$", PACKAGE.read_text("WHEEL") or "", re.MULTILINE)
+IS_MANYLINUX = TAG is not None and "manylinux" in TAG[1]
+
+# What manylinux_2_28 allows of each family, and nothing newer.
+NEWEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
+# Every system has these. Others, such as rdma-core's and OpenSSL's, are loaded where they are.
+LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "libstdc++.so.6", "libgcc_s.so.1"}
+LOADERS = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+@pytest.fixture(scope="module")
+def module() -> Iterator[ELFFile]:
+    with Path(_core.__file__).open("rb") as file:
+        yield ELFFile(file)
+
+
+def files_of(package: Distribution) -> list[Path]:
+    paths = [Path(package.locate_file(file)) for file in package.files or [] if file.suffix != ".pyc"]
+    return [path for path in paths if path.is_file()]
+
+
+def needed_symbols(module: ELFFile) -> Iterator[tuple[str, str | None]]:
+    """Each undefined symbol that must be there, with the version that it must have."""
+    versions: dict[int, str] = {}
+    for _, entries in module.get_section_by_name(".gnu.version_r").iter_versions():
+        versions.update((entry["vna_other"], entry.name) for entry in entries)
+    table = module.get_section_by_name(".gnu.version")
+    for index, symbol in enumerate(module.get_section_by_name(".dynsym").iter_symbols()):
+        if index and symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_WEAK":
+            yield symbol.name, versions.get(table.get_symbol(index)["ndx"])
+
+
+def test_every_licence_is_carried():
+    carried = {path.name for path in files_of(PACKAGE) if "licenses" in path.parts}
+    assert carried >= {"LICENSE", *(path.name for path in (ROOT / "licenses").iterdir())}
+
+
+def test_what_is_compiled_in_has_its_licence():
+    sources = "".join(path.read_text() for path in (ROOT / "cpp").rglob("CMakeLists.txt"))
+    sources += "".join(path.read_text() for path in (ROOT / "cpp/cmake").glob("*.cmake"))
+    found = {name.lower() for name in re.findall(r"PYDOCA_(\w+?)_INCLUDE_DIR", sources)}
+    found |= {name.lower() for name in re.findall(r"find_package\((pybind11)", sources)}
+    licences = {path.stem for path in (ROOT / "licenses").glob("*.txt")}
+    of_rdma_core, declares_only = {"verbs", "rdmacm"}, {"openssl", "isal"}
+    assert {"rdma-core" if name in of_rdma_core else name for name in found - declares_only} == licences
+
+
+def test_the_package_is_small():
+    size = sum(len(zlib.compress(path.read_bytes(), 9)) for path in files_of(PACKAGE))
+    assert 0 < size <= LARGEST, f"{size} bytes"
+
+
+def test_the_module_needs_libraries_that_every_system_has(module):
+    needed = {tag.needed for tag in module.get_section_by_name(".dynamic").iter_tags("DT_NEEDED")}
+    assert needed - LIBRARIES - LOADERS == set()
+
+
+def test_the_module_names_no_directory_for_libraries(module):
+    tags = {tag.entry.d_tag for tag in module.get_section_by_name(".dynamic").iter_tags()}
+    assert not tags & {"DT_RPATH", "DT_RUNPATH"}
+
+
+@pytest.mark.skipif(not IS_MANYLINUX, reason="this package was built for this machine, not for older ones")
+def test_the_module_needs_only_versions_that_older_systems_have(module):
+    newer = []
+    for name, version in needed_symbols(module):
+        if version is not None:
+            family, _, numbers = version.partition("_")
+            if tuple(int(number) for number in numbers.split(".")) > NEWEST[family]:
+                newer.append(f"{name}@{version}")
+    assert newer == []
+
+
+@pytest.mark.skipif(not IS_MANYLINUX, reason="this package was built for this machine, not for older ones")
+def test_what_has_no_version_is_pythons(module):
+    # The linker leaves a function that no library has undefined, and such a module does not load.
+    others = [name for name, version in needed_symbols(module) if version is None and not re.match("_?Py", name)]
+    assert others == []

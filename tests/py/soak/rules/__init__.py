@@ -1,0 +1,1 @@
+"""The rules of the driver of one process, a file per noun."""
