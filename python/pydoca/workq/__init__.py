@@ -40,6 +40,7 @@ from pydoca._publication import publish as _publish
 from pydoca.workq._dma_jobs import DmaMemcpyJob
 from pydoca.workq._events import Event, JobFailedError, JobType
 from pydoca.workq._jobs import Job
+from pydoca.workq._jobs import JobContext as _JobContext
 from pydoca.workq._queue import WorkQueue
 from pydoca.workq._sha_jobs import ShaJob, ShaPartialJob
 from pydoca.workq._sync_event_jobs import (
@@ -67,4 +68,5 @@ __all__ = [
 for _each in list(globals().values()):
     if isinstance(_each, type):
         _each.__annotations__ = _get_type_hints(_each)  # their names are those of another module
+WorkQueue.add.__annotations__["ctx"] = _JobContext  # shown by what it stands for, as it is not public
 _publish(__name__)
