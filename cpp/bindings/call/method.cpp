@@ -1,6 +1,7 @@
 #include "call/method.hpp"
 
 #include "call/parameters.hpp"
+#include "call/signature.hpp"
 #include "convert/python.hpp"
 #include "convert/view.hpp"
 
@@ -18,8 +19,6 @@
 namespace pydoca::bindings {
 
 namespace {
-
-using Record = py::detail::function_record;
 
 /// Without self.
 constexpr std::size_t max_parameters = 40;
@@ -55,27 +54,6 @@ void require_fitting(const Method& method, PyObject* const* args, std::size_t nu
                  std::span(values).first(size));
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
-/// The parameters with their types, in Python's names: "(max: int = 256)".
-std::string parameters_of(const Method& method) {
-  std::string text = py::detail::function_record_ptr_from_PyObject(PyCFunction_GET_SELF(method.function))->signature;
-  text.resize(text.rfind(')') + 1);
-  if (method.num_bound != 0) {
-    const std::size_t first = text.find(", ");
-    text = first == std::string::npos ? "()" : "(" + text.substr(first + 2);
-  }
-  replace_all(text, "typing.SupportsInt | typing.SupportsIndex", "int");
-  replace_all(text, "typing.SupportsFloat | typing.SupportsIndex", "float");
-  replace_all(text, "typing_extensions.Buffer", "bytes-like");
-  replace_all(text, "pydoca._core.", "pydoca.");
-  return text;
-}
-
 /// What was given: "(-1, max=3)", each value at a bounded length.
 std::string given_of(PyObject* const* args, std::size_t num_args, PyObject* keywords) {
   constexpr std::size_t longest = 60;
@@ -93,6 +71,11 @@ std::string given_of(PyObject* const* args, std::size_t num_args, PyObject* keyw
   return "(" + text + ")";
 }
 
+std::string docstring_of(py::handle function) {
+  const py::object docstring = function.attr("__doc__");
+  return docstring.is_none() ? "" : docstring.cast<std::string>();
+}
+
 /// pybind11 answers arguments that it cannot convert with several lines, of the types of C++: one line takes their
 /// place.
 void shorten_refusal(const Method& method, PyObject* const* args, std::size_t num_args, PyObject* keywords) {
@@ -103,8 +86,9 @@ void shorten_refusal(const Method& method, PyObject* const* args, std::size_t nu
     error.restore();
     return;
   }
-  const std::string message = std::string(PyUnicode_AsUTF8(method.called)) + "() takes " + parameters_of(method) +
-                              ", not " + given_of(args + method.num_bound, num_args - method.num_bound, keywords);
+  const std::string message = std::string(PyUnicode_AsUTF8(method.called)) + "() takes " +
+                              parameters_of(docstring_of(method.function)) + ", not " +
+                              given_of(args + method.num_bound, num_args - method.num_bound, keywords);
   PyErr_SetString(PyExc_TypeError, message.c_str());
 }
 
@@ -209,89 +193,6 @@ PyTypeObject* method_type() {
   return &type;
 }
 
-/// A parameter, without self.
-struct Parameter {
-  std::string name;
-  std::string value;  ///< the default as text; empty: it must be given
-};
-
-/// The way to call a function.
-struct Signature {
-  std::vector<Parameter> parameters;
-  std::size_t num_positional = 0;
-  bool is_complete = true;  ///< the function takes no other parameters
-  std::string text;         ///< in the format of __text_signature__
-  std::string doc;
-};
-
-std::size_t num_fixed(const Record& record) {
-  return record.nargs - (record.has_args ? 1U : 0U) - (record.has_kwargs ? 1U : 0U);
-}
-
-/// inspect can read a signature only when every default is a literal; any other default becomes "...".
-std::string default_of(const py::detail::argument_record& argument) {
-  if (!argument.value) return "";
-  return argument.descr != nullptr && *argument.descr != '<' ? argument.descr : "...";
-}
-
-Signature signature_of_record(const Record& record) {
-  Signature signature;
-  const std::size_t num_bound = record.is_method ? 1 : 0;
-  for (std::size_t i = num_bound; i < record.args.size(); ++i) {
-    signature.parameters.push_back({record.args[i].name, default_of(record.args[i])});
-  }
-  const std::size_t positional = std::min<std::size_t>(record.nargs_pos, num_fixed(record));
-  signature.num_positional = positional - num_bound;
-  signature.is_complete = !record.has_args && !record.has_kwargs && record.next == nullptr &&
-                          signature.parameters.size() == num_fixed(record) - num_bound;
-  if (record.doc != nullptr) signature.doc = record.doc;
-  return signature;
-}
-
-/// Parses the signature at the beginning of a doc, such as (a, b=1, *, c=None).
-Signature declared_signature(std::string_view doc) {
-  constexpr std::string_view end = ")\n--\n\n";
-  Signature signature;
-  const std::size_t length = doc.find(end);
-  signature.doc = doc.substr(length + end.size());
-  std::string_view rest = doc.substr(1, length - 1);
-  bool by_keyword = false;
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find(", "));
-    rest.remove_prefix(std::min(rest.size(), part.size() + 2));
-    const std::size_t equal = part.find('=');
-    if (part == "*") {
-      by_keyword = true;
-    } else {
-      signature.parameters.push_back(
-          {std::string(part.substr(0, equal)), equal < part.size() ? std::string(part.substr(equal + 1)) : ""});
-      signature.num_positional += by_keyword ? 0 : 1;
-    }
-  }
-  return signature;
-}
-
-std::string text_of(const Signature& signature, const Record& record) {
-  std::string text = record.is_method ? "(self, /" : "(";
-  const auto add = [&](const std::string& part) { text.append(text.size() == 1 ? "" : ", ").append(part); };
-  if (!signature.is_complete && !record.has_args && !record.has_kwargs) add("*args");
-  for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
-    if (i == signature.num_positional) add("*");
-    const auto& [name, value] = signature.parameters[i];
-    add(value.empty() ? name : std::string(name).append("=").append(value));
-  }
-  if (record.has_args) add("*args");
-  if (record.has_kwargs && !signature.is_complete) add("**kwargs");
-  return text + ")";
-}
-
-Signature signature_of(const Record& record) {
-  const bool is_declared = record.doc != nullptr && *record.doc == '(';
-  Signature signature = is_declared ? declared_signature(record.doc) : signature_of_record(record);
-  signature.text = text_of(signature, record);
-  return signature;
-}
-
 /// Without a complete list of parameters, pybind11 checks the arguments.
 void add_parameters(Method& method, const Signature& signature) {
   method.num_positional = max_parameters;
@@ -318,30 +219,32 @@ py::object new_method() {
 }
 
 /// Null unless function is one of pybind11's.
-py::object present(PyObject* function, const std::string& owner, const std::string& module_name) {
-  const Record* const record = PyCFunction_Check(function) != 0 && PyCFunction_GET_SELF(function) != nullptr
-                                   ? py::detail::function_record_ptr_from_PyObject(PyCFunction_GET_SELF(function))
-                                   : nullptr;
-  if (record == nullptr) return {};
-  const Signature signature = signature_of(*record);
-  const std::string name = record->name;
+py::object present(py::handle function, bool is_method, const std::string& owner, const std::string& module_name) {
+  if (PyCFunction_Check(function.ptr()) == 0) return {};
+  const std::string docstring = docstring_of(function);
+  const auto name = function.attr("__name__").cast<std::string>();
+  if (!has_signature(docstring, name)) return {};
+  const Signature signature = signature_of(docstring, is_method);
   py::object object = new_method();
   Method& method = *reinterpret_cast<Method*>(object.ptr());
   method.vectorcall = &call;
-  method.function = Py_NewRef(function);
+  method.function = Py_NewRef(function.ptr());
   method.name = text(name);
   method.qualified_name = text(owner + name);
   method.module_name = text(module_name);
   method.signature = text(signature.text);
   method.doc = text(signature.doc);
   method.called = text(name == "__init__" ? owner.substr(0, owner.size() - 1) : name);
-  method.num_bound = record->is_method ? 1 : 0;
+  method.num_bound = is_method ? 1 : 0;
   add_parameters(method, signature);
   return object;
 }
 
-PyObject* function_of(PyObject* attribute) {
-  return PyInstanceMethod_Check(attribute) != 0 ? PyInstanceMethod_Function(attribute) : attribute;
+/// What a class has under a name: a static method's function, or that of a method of pybind11's.
+py::object function_of(py::handle attribute) {
+  if (Py_TYPE(attribute.ptr()) == &PyStaticMethod_Type) return attribute.attr("__func__");
+  const bool is_method = PyInstanceMethod_Check(attribute.ptr()) != 0;
+  return py::reinterpret_borrow<py::object>(is_method ? PyInstanceMethod_Function(attribute.ptr()) : attribute.ptr());
 }
 
 void present_class(py::handle type) {
@@ -351,9 +254,8 @@ void present_class(py::handle type) {
   for (const auto& [name, attribute] : py::dict(attributes.attr("copy")())) {
     if (name.cast<std::string>().starts_with("_pybind11")) continue;
     const bool is_static = Py_TYPE(attribute.ptr()) == &PyStaticMethod_Type;
-    const py::object function =
-        is_static ? attribute.attr("__func__") : py::reinterpret_borrow<py::object>(function_of(attribute.ptr()));
-    const py::object method = present(function.ptr(), owner, module_name);
+    const bool is_method = PyInstanceMethod_Check(attribute.ptr()) != 0;
+    const py::object method = present(function_of(attribute), is_method, owner, module_name);
     if (!method) continue;
     const auto shown = is_static ? py::reinterpret_steal<py::object>(PyStaticMethod_New(method.ptr())) : method;
     py::setattr(type, name, shown);
@@ -398,7 +300,7 @@ void present_methods(py::module_& module) {
   for (const auto& [name, value] : py::dict(attributes.attr("copy")())) {
     if (PyType_Check(value.ptr()) != 0) {
       present_class(value);
-    } else if (const py::object function = present(value.ptr(), "", module_name)) {
+    } else if (const py::object function = present(value, false, "", module_name)) {
       py::setattr(module, name, function);
     }
   }

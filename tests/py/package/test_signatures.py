@@ -78,6 +78,9 @@ def test_defaults_are_shown():
         (lambda: comch.Server(None, None, None, "name", on_mesage=print), "did you mean 'on_message'"),
         (lambda: pydoca.BufInventory(1).get_by_addr(adr=1), "did you mean 'addr'"),
         (lambda: pydoca.BufInventory.stop(), "needs an object to work on"),
+        (lambda: pydoca.BufInventory(1)._snapshot("x"), r"^_snapshot\(\) takes \(limit: int\), not \('x'\)$"),
+        (lambda: pydoca.BufInventory(1).dup(buf=2), r"^dup\(\) takes \(buf: pydoca\.Buf\), not \(buf=2\)$"),
+        (lambda: pydoca.Sha.is_supported(3), r"^is_supported\(\) takes \(info: pydoca\.DeviceInfo\), not \(3\)$"),
     ],
 )
 def test_a_call_that_does_not_fit_is_answered_as_python_does(call, message):
