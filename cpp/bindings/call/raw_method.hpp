@@ -5,6 +5,7 @@
 #include "call/parameters.hpp"
 #include "call/raw_signature.hpp"
 #include "convert/pybind.hpp"
+#include "convert/pybind_internals.hpp"
 #include "convert/view.hpp"
 
 #include <array>
@@ -15,21 +16,11 @@
 
 namespace pydoca::bindings {
 
-/// The first C++ object in an instance of a bound class; null when __init__ was never called.
-inline void* first_value(PyObject* self) noexcept {
-  const auto* instance = reinterpret_cast<const py::detail::instance*>(self);
-  if (instance->simple_layout) {
-    return instance->simple_holder_constructed ? instance->simple_value_holder[0] : nullptr;
-  }
-  const bool made = (*instance->nonsimple.status & py::detail::instance::status_holder_constructed) != 0;
-  return made ? *instance->nonsimple.values_and_holders : nullptr;
-}
-
 /// Does what cast<T&>() does: it also handles classes made in Python, and instances with several C++ objects. Throws
 /// TypeError when __init__ was never called.
 template <class T>
 [[gnu::noinline]] T& cast_object_of(PyObject* self) {
-  if (!py::detail::is_holder_constructed(self)) {
+  if (!is_whole(self)) {
     throw py::type_error(std::string(Py_TYPE(self)->tp_name) + ".__init__() was never called");
   }
   return py::handle(self).cast<T&>();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "convert/pybind.hpp"
+#include "convert/pybind_internals.hpp"
 
 #include <new>
 #include <utility>
@@ -58,14 +59,6 @@ class References {
   int stop_ = 0;
   std::vector<py::object> dropped_;
 };
-
-/// Whether self has its C++ object. It has none after __new__ alone, nor while pybind11 constructs it; the collector
-/// may visit it already then.
-inline bool is_whole(PyObject* self) {
-  const auto* const instance = reinterpret_cast<const py::detail::instance*>(self);
-  const bool laid_out = instance->simple_layout || instance->nonsimple.values_and_holders != nullptr;
-  return laid_out && py::detail::is_holder_constructed(self);
-}
 
 /// Shows the cycle collector the references of T's instances, and of instances of bound subclasses, by
 /// T::each_reference(References&), which is virtual when subclasses have more. The collector calls

@@ -1,6 +1,6 @@
 #include "engine/never_awaited.hpp"
 
-#include "call/raw_method.hpp"
+#include "convert/pybind_internals.hpp"
 #include "engine/awaitable.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void dealloc_event(PyObject* self) {
     const std::string_view call = event->call_without_effect();
     if (!call.empty()) warn_never_awaited(call);
   }
-  py::detail::pybind11_object_dealloc(self);
+  end_instance(self);
 }
 
 }  // namespace

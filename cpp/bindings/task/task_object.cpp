@@ -63,13 +63,12 @@ TaskObject::~TaskObject() {
 
 void TaskObject::dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
-  const auto& instance = *reinterpret_cast<const py::detail::instance*>(self);
   // A Python subclass may hold more state than this code can clear.
   auto* const task =
       Py_TYPE(self)->tp_dealloc == &TaskObject::dealloc ? static_cast<TaskObject*>(first_value(self)) : nullptr;
-  if (task == nullptr || instance.weakrefs != nullptr || !task->become_spare()) {
+  if (task == nullptr || has_weak_references(self) || !task->become_spare()) {
     if (auto* const ending = static_cast<TaskObject*>(first_value(self))) ending->report_unseen();
-    py::detail::pybind11_object_dealloc(self);
+    end_instance(self);
   }
 }
 

@@ -269,6 +269,20 @@ def test_the_extension_imports_no_module_of_python():
     fail_if_any("pydoca._augment attaches what the extension needs of Python (convert/python.hpp)", faults)
 
 
+def test_one_file_names_what_is_private_to_pybind11():
+    private = re.compile(r"\b(?:py|pybind11)::detail\b|<pybind11/detail/")
+    home = BINDINGS / "convert/pybind_internals.hpp"
+    assert private.search(home.read_text())
+    faults = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in cxx_files(BINDINGS)
+        if path != home
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if private.search(line)
+    ]
+    fail_if_any("only convert/pybind_internals.hpp names py::detail, with the reason for each use", faults)
+
+
 def included_stems(*roots: Path) -> dict[Path, set[Path]]:
     """Returns what each file of the roots includes of them. A header and a source of one name count as one file."""
     graph: dict[Path, set[Path]] = {}
