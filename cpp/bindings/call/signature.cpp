@@ -147,12 +147,10 @@ Signature signature_of(std::string_view docstring, bool is_method) {
 std::string parameters_of(std::string_view docstring) {
   std::string text;
   for (const std::string_view one : parts_of(docstring).parameters) text.append(text.empty() ? "" : ", ").append(one);
-  // Names that readers know. The longer ones are those of pybind11 3.0.2 and newer.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names{{
+  // Names that readers know.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> names{{
       {"typing.SupportsInt | typing.SupportsIndex", "int"},
       {"typing.SupportsFloat | typing.SupportsIndex", "float"},
-      {"typing.SupportsInt", "int"},
-      {"typing.SupportsFloat", "float"},
       {"typing_extensions.Buffer", "bytes-like"},
       {"pydoca._core.", "pydoca."},
   }};
