@@ -2,8 +2,7 @@
 
 namespace pydoca::detail {
 class ReadyList;
-class ReadyNode;
-}  // namespace pydoca::detail
+}
 
 namespace pydoca::backend {
 
@@ -25,9 +24,7 @@ class Notifier {
   /// assist() could do a piece of work now. Only on the engine's own thread. Never keeps an engine from sleeping.
   void offer_assist() noexcept;
 
- private:
-  friend class pydoca::detail::ReadyList;
-  friend class pydoca::detail::ReadyNode;
+ protected:  // of the engine's node (detail::ReadyNode), which is the only one that is made
   Notifier() = default;
   ~Notifier() = default;
   void list() noexcept;
