@@ -44,6 +44,8 @@ class GraphNode {
   const std::shared_ptr<Context>& context() const noexcept { return context_; }
   /// Of a graph node; null for others.
   const std::shared_ptr<Graph>& sub_graph() const noexcept { return sub_graph_; }
+  /// Of a user node; null for others.
+  User user() const noexcept { return user_; }
   /// The nodes that start after this one, in the order of their dependencies' creation.
   const std::vector<GraphNode*>& successors() const noexcept { return successors_; }
   /// The nodes that must end before this one starts; 0: a root.
@@ -53,7 +55,6 @@ class GraphNode {
 
  private:
   friend class Graph;
-  friend class detail::InstanceRun;
 
   Graph* graph_;
   std::shared_ptr<Context> context_;
@@ -139,7 +140,6 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
  private:
   friend class GraphInstance;
-  friend class detail::InstanceRun;
 
   explicit Graph(std::shared_ptr<ProgressEngine> engine);
   /// Throws bad_state when started, naming what was attempted.
@@ -217,7 +217,6 @@ class GraphInstance {
 
  private:
   friend class Graph;
-  friend class detail::InstanceRun;
 
   GraphInstance(Graph& graph, std::size_t place);
   /// Throws bad_state while it runs, invalid_value for another graph's node, not_permitted for another type's.

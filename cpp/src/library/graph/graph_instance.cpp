@@ -8,7 +8,8 @@ namespace pydoca {
 using detail::concat;
 
 GraphInstance::GraphInstance(Graph& graph, std::size_t place) : graph_(&graph), place_(place) {
-  run_ = std::make_unique<detail::InstanceRun>(*this, graph.successors_);
+  run_ = std::make_unique<detail::InstanceRun>(*this, graph.successors_, *graph.deferred_,
+                                               detail::InstanceCallbacks{graph.on_success_, graph.on_error_});
 }
 
 GraphInstance::~GraphInstance() = default;

@@ -8,8 +8,11 @@
 
 namespace pydoca::detail {
 
-InstanceRun::InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors)
+InstanceRun::InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors, DeferredNodes& deferred,
+                         InstanceCallbacks callbacks)
     : instance_(instance),
+      deferred_(deferred),
+      callbacks_(callbacks),
       nodes_(std::make_unique<NodeRun[]>(instance.graph().nodes().size())),
       times_(instance.graph().is_timed() ? std::make_unique<GraphInstance::NodeTimes[]>(instance.graph().nodes().size())
                                          : nullptr),
@@ -18,7 +21,7 @@ InstanceRun::InstanceRun(GraphInstance& instance, std::span<const std::uint32_t>
   for (const auto& plan : graph().nodes()) {
     NodeRun& node = nodes_[plan->index()];
     node.instance_ = this;
-    node.user_ = plan->user_;
+    node.user_ = plan->user();
     node.successors_ = successors.subspan(first, plan->successors().size());
     node.num_predecessors_ = plan->num_predecessors();
     node.type_ = plan->type();
@@ -41,7 +44,7 @@ InstanceRun::~InstanceRun() {
 }
 
 void InstanceRun::abandon() noexcept {
-  graph().deferred_->forget(*this);
+  deferred_.forget(*this);
   for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
     if (node.type_ == GraphNode::Type::context && node.state_ == NodeRun::State::started) {
       NodeRun::forget(*node.task_);
@@ -181,7 +184,7 @@ void InstanceRun::start_sub(NodeRun& node) noexcept {
 void InstanceRun::defer(NodeRun& node) noexcept {
   ++num_started_;
   node.state_ = NodeRun::State::not_started;
-  graph().deferred_->push(node);
+  deferred_.push(node);
 }
 
 void InstanceRun::settle(NodeRun& node, Status status) noexcept {
@@ -245,9 +248,8 @@ void InstanceRun::finish() noexcept {
     parent_->instance_->ended(*parent_, failure_);
     return;
   }
-  const Graph& ended = graph();
-  const Graph::Callback callback = failure_ == Status::success ? ended.on_success_ : ended.on_error_;
-  callback(instance_, instance_.user_data(), ended.user_data());
+  const Graph::Callback callback = failure_ == Status::success ? callbacks_.on_success : callbacks_.on_error;
+  callback(instance_, instance_.user_data(), graph().user_data());
 }
 
 std::string InstanceRun::explain_node(const NodeRun& run, Status status) {

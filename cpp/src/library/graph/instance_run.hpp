@@ -16,7 +16,14 @@
 
 namespace pydoca::detail {
 
+class DeferredNodes;
 class InstanceRun;
+
+/// The callbacks of a graph, which do not change while it has instances.
+struct InstanceCallbacks {
+  Graph::Callback on_success;
+  Graph::Callback on_error;
+};
 
 /// A node in one instance: its data, its place in the plan, and how far it has got.
 class NodeRun final : public TaskObserver {
@@ -48,8 +55,9 @@ class NodeRun final : public TaskObserver {
 /// fails ends the run when the nodes that were started have ended. Replays a flat copy of the plan.
 class InstanceRun {
  public:
-  /// successors: of all nodes, as Graph::start() has laid them out; they outlive this.
-  InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors);
+  /// successors: of all nodes, as Graph::start() has laid them out; they and deferred outlive this.
+  InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors, DeferredNodes& deferred,
+              InstanceCallbacks callbacks);
   ~InstanceRun();
   InstanceRun(const InstanceRun&) = delete;
   InstanceRun& operator=(const InstanceRun&) = delete;
@@ -102,6 +110,8 @@ class InstanceRun {
   void finish() noexcept;
 
   GraphInstance& instance_;
+  DeferredNodes& deferred_;  ///< the graph's
+  InstanceCallbacks callbacks_;
   std::unique_ptr<NodeRun[]> nodes_;
   std::unique_ptr<GraphInstance::NodeTimes[]> times_;  ///< by the index of the node; null: the graph is not timed
   std::uint64_t begin_ = 0;                            ///< of the run, on the monotonic clock
