@@ -116,8 +116,6 @@ class alignas(64) Buf : private Segment {
 
  private:
   friend class BufSource;
-  friend class BufInventory;
-  friend class BufPool;
   friend class detail::Operands;
   Buf() = default;
   /// Gives every element of this list back.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/buf.hpp"
+#include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
 
 #include <cstddef>
@@ -61,6 +62,10 @@ class BufSource {
 
   /// A descriptor of mmap, with a count of 1, which holds mmap; its sections are as they were. Null when none is free.
   Buf* take(Mmap& mmap) noexcept;
+  /// The sections of a descriptor, for the source that gives it.
+  static Segment& segment_of(Buf& buf) noexcept { return buf; }
+  /// As a segment has them: they stay the same as long as the map lives.
+  static backend::MemoryRegion* const* regions_of(const Mmap& mmap) noexcept;
 
  private:
   friend class Buf;

@@ -172,8 +172,6 @@ class Mmap {
 
  private:
   friend class BufSource;
-  friend class BufInventory;
-  friend class BufPool;
 
   Mmap();
 

@@ -40,11 +40,12 @@ inline Status BufInventory::get(Mmap& mmap, std::uint64_t addr, std::size_t len,
   if (taken == nullptr) {
     return Status::no_memory;
   }
-  taken->regions = mmap.regions_by_ordinal_.data();
-  taken->Segment::head = addr;
-  taken->Segment::len = len;
-  taken->Segment::data = data;
-  taken->Segment::data_len = data_len;
+  Segment& segment = segment_of(*taken);
+  segment.regions = regions_of(mmap);
+  segment.head = addr;
+  segment.len = len;
+  segment.data = data;
+  segment.data_len = data_len;
   buf = taken;
   return Status::success;
 }
@@ -56,14 +57,14 @@ Status BufInventory::dup(const Buf& source, Buf*& buf) noexcept {
   if (!is_started()) {
     return Status::bad_state;
   }
-  if (source.list_len_ > num_free_elements()) {
+  if (source.num_elements() > num_free_elements()) {
     return Status::no_memory;
   }
   Buf* first = nullptr;
   for (const Buf* element = &source; element != nullptr; element = element->next()) {
     Buf* copy = nullptr;
     const Status status =
-        get(*element->mmap_, element->head(), element->len(), element->data(), element->data_len(), copy);
+        get(*element->mmap(), element->head(), element->len(), element->data(), element->data_len(), copy);
     if (status != Status::success) {
       if (first != nullptr) {
         first->dec_refcount();

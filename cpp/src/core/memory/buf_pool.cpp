@@ -74,9 +74,10 @@ void BufPool::place_elements() {
   }
   std::uint64_t addr = places.first;
   each_descriptor([&](Buf& buf) {
-    buf.regions = mmap_->regions_by_ordinal_.data();
-    buf.Segment::head = addr;
-    buf.Segment::len = element_size_;
+    Segment& segment = segment_of(buf);
+    segment.regions = regions_of(*mmap_);
+    segment.head = addr;
+    segment.len = element_size_;
     addr += places.stride;
   });
 }
@@ -113,8 +114,9 @@ Status BufPool::alloc(Buf*& buf) noexcept {
   if (taken == nullptr) {
     return Status::empty;
   }
-  taken->Segment::data = taken->Segment::head;
-  taken->Segment::data_len = 0;
+  Segment& segment = segment_of(*taken);
+  segment.data = segment.head;
+  segment.data_len = 0;
   buf = taken;
   return Status::success;
 }

@@ -21,6 +21,10 @@ inline Buf* BufSource::take(Mmap& mmap) noexcept {
   return buf;
 }
 
+inline backend::MemoryRegion* const* BufSource::regions_of(const Mmap& mmap) noexcept {
+  return mmap.regions_by_ordinal_.data();
+}
+
 inline void BufSource::put_back(Buf& buf) noexcept {
   Mmap* const mmap = buf.mmap_;
   buf.Segment::next = free_;
