@@ -7,17 +7,12 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <vector>
-
-namespace pydoca::library {
-class RdmaConnection;
-}
 
 namespace pydoca {
 
 /// Rdma::connect() in steps that the context's progress engine takes: for an event loop, which must not wait for the
 /// peer. It is pydoca's own; DOCA has only the call that waits. The connection stays exported until take().
-class RdmaConnect final : public PendingImport {
+class RdmaConnect : public PendingImport {
  public:
   /// Asks the peer whose details() these are, and returns. After limit without its answer the attempt fails with
   /// connection_aborted. Throws invalid_value for null, not_connected for a connection that has ended, bad_state unless
@@ -29,17 +24,10 @@ class RdmaConnect final : public PendingImport {
 
   /// Connects, once: the connection takes tasks. Throws in_progress before is_over(), what begin() and Rdma::connect()
   /// throw, not_connected when the connection ended meanwhile, and shutdown when the engine was closed meanwhile.
-  void take();
-  ~RdmaConnect() override;
+  virtual void take() = 0;
 
- private:
-  friend class library::RdmaConnection;
-  RdmaConnect(std::shared_ptr<RdmaConnection> connection, std::span<const std::byte> details,
-              std::shared_ptr<backend::ImportAnswer> answer, std::chrono::nanoseconds limit);
-  void connection_ended() noexcept;
-
-  const std::shared_ptr<RdmaConnection> connection_;
-  const std::vector<std::byte> details_;
+ protected:
+  using PendingImport::PendingImport;
 };
 
 }  // namespace pydoca

@@ -7,9 +7,32 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace pydoca {
+
+namespace library {
+
+class RdmaConnect final : public pydoca::RdmaConnect, public RdmaAttempt {
+ public:
+  RdmaConnect(std::shared_ptr<pydoca::RdmaConnection> connection, std::span<const std::byte> details,
+              std::shared_ptr<backend::ImportAnswer> answer, std::chrono::nanoseconds limit);
+  ~RdmaConnect() override;
+
+  void take() override;
+  void connection_ended() noexcept override { fail(Status::not_connected, "connect: the connection has ended"); }
+
+ private:
+  const std::shared_ptr<pydoca::RdmaConnection> connection_;
+  const std::vector<std::byte> details_;
+};
+
+}  // namespace library
 
 namespace {
 
@@ -35,17 +58,16 @@ library::RdmaConnection& require_connectable(RdmaConnection& connection) {
 
 }  // namespace
 
-RdmaConnect::RdmaConnect(std::shared_ptr<RdmaConnection> connection, std::span<const std::byte> details,
-                         std::shared_ptr<backend::ImportAnswer> answer, std::chrono::nanoseconds limit)
-    : PendingImport(library::of(*connection).owner().progress_engine(), std::move(answer), limit),
+library::RdmaConnect::RdmaConnect(std::shared_ptr<pydoca::RdmaConnection> connection,
+                                  std::span<const std::byte> details, std::shared_ptr<backend::ImportAnswer> answer,
+                                  std::chrono::nanoseconds limit)
+    : pydoca::RdmaConnect(library::of(*connection).owner().progress_engine(), std::move(answer), limit),
       connection_(std::move(connection)),
       details_(details.begin(), details.end()) {
   library::of(*connection_).attempts_.push_back(this);
 }
 
-RdmaConnect::~RdmaConnect() { std::erase(library::of(*connection_).attempts_, this); }
-
-void RdmaConnect::connection_ended() noexcept { fail(Status::not_connected, "connect: the connection has ended"); }
+library::RdmaConnect::~RdmaConnect() { std::erase(library::of(*connection_).attempts_, this); }
 
 std::unique_ptr<RdmaConnect> RdmaConnect::begin(std::shared_ptr<RdmaConnection> connection,
                                                 std::span<const std::byte> details, std::chrono::nanoseconds limit) {
@@ -53,10 +75,10 @@ std::unique_ptr<RdmaConnect> RdmaConnect::begin(std::shared_ptr<RdmaConnection> 
     throw Error(Status::invalid_value, "connect: the connection is null");
   }
   auto answer = require_connectable(*connection).queue_pair_->ask_peer(details);
-  return std::unique_ptr<RdmaConnect>(new RdmaConnect(std::move(connection), details, std::move(answer), limit));
+  return std::make_unique<library::RdmaConnect>(std::move(connection), details, std::move(answer), limit);
 }
 
-void RdmaConnect::take() {
+void library::RdmaConnect::take() {
   conclude();
   library::RdmaConnection& connection = require_connectable(*connection_);  // first: the peer is not to blame for that
   std::shared_ptr<backend::ImportAnswer> answer;

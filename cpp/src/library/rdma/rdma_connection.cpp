@@ -1,7 +1,6 @@
 #include "library/rdma/rdma_connection.hpp"
 
 #include "pydoca/log.hpp"
-#include "pydoca/rdma_connect.hpp"
 
 #include "detail/concat.hpp"
 
@@ -133,7 +132,7 @@ void library::RdmaConnection::end() noexcept {
   queue_pair_.reset();
   state_ = State::closed;
   rdma_ = nullptr;
-  for (RdmaConnect* const attempt : attempts_) {
+  for (RdmaAttempt* const attempt : attempts_) {
     attempt->connection_ended();
   }
 }

@@ -12,11 +12,16 @@
 #include <string_view>
 #include <vector>
 
-namespace pydoca {
-class RdmaConnect;
-}
-
 namespace pydoca::library {
+
+/// An attempt to connect, which hears of the connection's end.
+class RdmaAttempt {
+ public:
+  virtual void connection_ended() noexcept = 0;
+
+ protected:
+  ~RdmaAttempt() = default;
+};
 
 class RdmaConnection final : public pydoca::RdmaConnection {
  public:
@@ -58,7 +63,7 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   std::vector<std::byte> details_;
   std::vector<std::byte> private_data_;
   std::optional<RdmaAddress> addr_;
-  std::vector<RdmaConnect*> attempts_;  ///< that hear of its end
+  std::vector<RdmaAttempt*> attempts_;
 
  private:
   std::uint32_t traced_messages_ = 0;
