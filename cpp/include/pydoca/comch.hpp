@@ -153,8 +153,6 @@ class Endpoint : public Context {
  protected:
   using Context::Context;
 
- private:
-  friend class library::ConnectionOwner;
   library::ConnectionOwner* own_ = nullptr;  ///< this object, as its connections see it: never null once made
 };
 

@@ -132,6 +132,17 @@ def test_public_headers_include_only_the_standard_library_and_headers_to_their_l
     fail_if_any("a public header includes the standard library and public headers to its left, nothing else", faults)
 
 
+def test_no_library_is_a_friend_of_a_public_class():
+    """It reaches the class as a derived class, in cpp/src/library."""
+    faults = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in cxx_files(PUBLIC)
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if re.search(r"\bfriend\b.*\blibrary::", line)
+    ]
+    fail_if_any("a public header names no class of cpp/src/library as a friend", faults)
+
+
 def test_headers_for_authors_of_backends_are_not_included_by_other_public_headers():
     """They may declare the types in backend:: that they point to."""
     faults = [

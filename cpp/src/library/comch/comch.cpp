@@ -98,7 +98,6 @@ std::uint32_t Endpoint::max_send_tasks(const DeviceInfo& info) { return capabili
 
 library::ConnectionOwner::ConnectionOwner(comch::Endpoint& endpoint, std::string_view name)
     : endpoint_(endpoint), name_(checked_name(endpoint.device()->info(), name)) {
-  endpoint.own_ = this;
   const ComchCapabilities& limits = capabilities(endpoint.device()->info());
   options_ = {.max_msg_size = limits.max_msg_size,
               .recv_queue_size = std::min(Endpoint::default_recv_queue_size, limits.max_recv_queue_size)};

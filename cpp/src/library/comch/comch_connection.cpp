@@ -16,7 +16,7 @@
 namespace pydoca::comch {
 
 library::Connection::Connection(ConnectionOwner& owner, std::unique_ptr<backend::Channel> channel)
-    : comch::Connection(owner.endpoint_), owner_(&owner), channel_(std::move(channel)) {}
+    : comch::Connection(owner.endpoint_), owner_(&owner), made_by_(owner), channel_(std::move(channel)) {}
 
 library::Connection::~Connection() { end(phase_); }
 
@@ -189,7 +189,7 @@ Status library::Connection::send(SendTask& task) noexcept {
   if (phase_ != Phase::connected) {
     // Not counted: a callback that sends again would keep the end from being reported.
     task.failed_by_ = 0;
-    ConnectionOwner::owner_of(static_cast<comch::Endpoint&>(task.context())).done(task, Status::connection_reset);
+    made_by_.done(task, Status::connection_reset);
     return Status::success;
   }
   task.counted_ = true;

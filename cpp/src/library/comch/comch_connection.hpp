@@ -92,7 +92,8 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   void unwatch() noexcept;
   void unwatch_dead_peer() noexcept;
 
-  ConnectionOwner* owner_;  ///< null once its end was reported
+  ConnectionOwner* owner_;    ///< null once its end was reported
+  ConnectionOwner& made_by_;  ///< the same, for tasks: they keep the context
   std::unique_ptr<backend::Channel> channel_;
   SendQueue waiting_;
   std::size_t outstanding_ = 0;  ///< tasks in flight

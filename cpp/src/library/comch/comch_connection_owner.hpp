@@ -17,7 +17,6 @@ class ConnectionOwner {
   ConnectionOwner(comch::Endpoint& endpoint, std::string_view name);
   ConnectionOwner(const ConnectionOwner&) = delete;
   ConnectionOwner& operator=(const ConnectionOwner&) = delete;
-  static ConnectionOwner& owner_of(const comch::Endpoint& endpoint) noexcept { return *endpoint.own_; }
 
   // The last three are a connection's last report, in its own progress.
   virtual void established(Connection& connection) noexcept = 0;

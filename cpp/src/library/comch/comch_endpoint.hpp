@@ -19,7 +19,9 @@ template <class Noun>
 class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOwner {
  protected:
   EndpointContext(std::shared_ptr<Device> device, std::string_view name)
-      : detail::LibraryContext<Noun>(std::move(device), std::size_t{1}), ConnectionOwner(*this, name) {}
+      : detail::LibraryContext<Noun>(std::move(device), std::size_t{1}), ConnectionOwner(*this, name) {
+    this->own_ = this;
+  }
 
   void begin_common() {
     require_settings(this->template open_pools<SendTask>(endpoint_) != 0);
