@@ -14,6 +14,7 @@
 
 namespace pydoca::detail {
 class ContextNode;
+class ContextTasks;
 class TaskPool;
 
 /// Tasks so far. Two counters tell how many are in flight, so that statistics cost a task nothing.
@@ -38,9 +39,6 @@ class TaskCounts {
   std::uint64_t failed_ = 0;
   std::uint64_t cancelled_ = 0;
 };
-
-template <class Noun>
-class LibraryContext;
 }  // namespace pydoca::detail
 
 namespace pydoca {
@@ -146,12 +144,6 @@ class Context : public std::enable_shared_from_this<Context> {
   /// A fatal failure takes a running or starting context to stopping. reason: in one sentence; empty: the status says
   /// it all.
   void fail(Status status, std::string_view reason = {}) noexcept;
-  /// Asks for one more progress, which takes a stopping context to idle when every task is back.
-  void settle() noexcept {
-    if (state_ == ContextState::stopping && can_settle()) [[unlikely]] {
-      request_progress();
-    }
-  }
   /// Traces record the messages of its tasks, too: see Task::number_message().
   void trace_messages() noexcept { traces_messages_ = true; }
   /// Delivers a finished operation of task, with its callback. fatal: a failure that takes a running context to
@@ -169,24 +161,10 @@ class Context : public std::enable_shared_from_this<Context> {
   /// The last step of a stop, when that is all there is left to do.
   bool finish_stopping(bool& more) noexcept;
 
-  // Tasks. These templates stand in core/task_pool.hpp.
-  /// The pool of one kind, by the library's number of it.
-  detail::TaskPool& pool(std::size_t kind) const noexcept;
-  /// Has the pools of all configured kinds make their tasks, each as T(context, pool, kind); returns how many kinds
-  /// that are.
-  template <std::derived_from<Task> T, std::derived_from<Context> C>
-  std::size_t open_pools(C& context);
-  /// Destroys the tasks of all kinds.
-  void close_pools() noexcept;
-  /// A task of a kind. bad_state unless running, no_memory when all tasks of the kind are taken or none is configured.
-  template <std::derived_from<Task> T>
-  Status take(std::size_t kind, std::uint64_t user_data, T*& task) noexcept;
-
  private:
   friend class ProgressEngine;
   friend class Task;
-  template <class Noun>
-  friend class detail::LibraryContext;
+  friend class detail::ContextTasks;
 
   void request_progress() noexcept;
   void enter(ContextState next) noexcept;
@@ -206,10 +184,6 @@ class Context : public std::enable_shared_from_this<Context> {
   void record_completion(Task& task) noexcept;
   void record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin, std::uint64_t value) noexcept;
   std::uint32_t add_trace_names() const noexcept;
-  void task_freed() noexcept {
-    --allocated_;
-    settle();
-  }
 
   detail::ContextNode* node_ = nullptr;  ///< this object, as its engine and its library see it
   DeviceUse device_;

@@ -83,7 +83,7 @@ Status Context::stop() {
   if (previous != ContextState::stopping) {
     announce(previous);
   }
-  settle();
+  detail::ContextTasks::settle(*this);
   return state_ == ContextState::idle ? Status::success : Status::in_progress;
 }
 
@@ -176,7 +176,7 @@ void Context::fail(Status status, std::string_view reason) noexcept {
   const ContextState previous = state_;
   quiesce();
   announce(previous);
-  settle();
+  detail::ContextTasks::settle(*this);
 }
 
 void Context::quiesce() noexcept {
@@ -226,12 +226,6 @@ std::uint32_t Context::add_trace_names() const noexcept {
     detail::trace::add_name(TraceNameKind::task, node_->task_name(number), name, static_cast<std::uint32_t>(number));
   }
   return name;
-}
-
-void Context::close_pools() noexcept {
-  for (std::size_t kind = 0; kind < num_pools_; ++kind) {
-    pools_[kind].close();
-  }
 }
 
 bool Context::can_settle() const noexcept { return counts_.inflight() == 0 && allocated_ == 0 && node_->quiesced(); }

@@ -128,7 +128,7 @@ Status Task::free() noexcept {
   state_ = State::free;
   forget();
   pool_->put(*this);
-  context_->task_freed();
+  detail::ContextTasks::freed(*context_);
   return Status::success;
 }
 

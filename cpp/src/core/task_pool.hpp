@@ -58,6 +58,16 @@ class TaskPool {
     }
     return task;
   }
+  /// The same for a library's caller; null when there is none.
+  Task* take(std::uint64_t user_data) noexcept {
+    Task* const task = take();
+    if (task != nullptr) [[likely]] {
+      task->state_ = Task::State::idle;
+      task->status_ = Status::success;
+      task->user_data_ = user_data;
+    }
+    return task;
+  }
   void put(Task& task) noexcept {
     task.next_ = free_;
     free_ = &task;
@@ -102,40 +112,66 @@ class TaskPool {
   std::unique_ptr<Block> block_;
 };
 
+/// What a library does with the tasks of its context, and the engine with what is left of them.
+class ContextTasks {
+ public:
+  /// The pool of one kind, by the library's number of it.
+  static TaskPool& pool(const Context& context, std::size_t kind) noexcept { return context.pools_[kind]; }
+  /// Has the pools of all configured kinds make their tasks, each as T(context, pool, kind); returns how many kinds
+  /// that are.
+  template <std::derived_from<Task> T, std::derived_from<Context> C>
+  static std::size_t open(C& context) {
+    Context& base = context;
+    std::size_t num_kinds = 0;
+    for (std::size_t kind = 0; kind < base.num_pools_; ++kind) {
+      if (base.pools_[kind].num_tasks() != 0) {
+        base.pools_[kind].template open<T>(context, kind);
+        ++num_kinds;
+      }
+    }
+    return num_kinds;
+  }
+  /// Destroys the tasks of all kinds.
+  static void close(Context& context) noexcept {
+    for (std::size_t kind = 0; kind < context.num_pools_; ++kind) {
+      context.pools_[kind].close();
+    }
+  }
+  /// A task of a kind. bad_state unless running, no_memory when all tasks of the kind are taken or none is configured.
+  template <std::derived_from<Task> T>
+  static Status take(Context& context, std::size_t kind, std::uint64_t user_data, T*& task) noexcept {
+    if (context.state_ != ContextState::running) [[unlikely]] {
+      return Status::bad_state;
+    }
+    Task* const taken = context.pools_[kind].take(user_data);
+    if (taken == nullptr) [[unlikely]] {
+      return Status::no_memory;
+    }
+    ++context.allocated_;
+    task = static_cast<T*>(taken);
+    return Status::success;
+  }
+  /// A task is back in its pool.
+  static void freed(Context& context) noexcept {
+    --context.allocated_;
+    settle(context);
+  }
+  /// Asks for one more progress, which takes a stopping context to idle when every task is back.
+  static void settle(Context& context) noexcept {
+    if (context.state_ == ContextState::stopping && context.can_settle()) [[unlikely]] {
+      context.request_progress();
+    }
+  }
+
+ private:
+  template <class Noun>
+  friend class LibraryContext;
+  static void set_node(Context& context, ContextNode& node) noexcept { context.node_ = &node; }
+};
+
 }  // namespace pydoca::detail
 
 namespace pydoca {
-
-inline detail::TaskPool& Context::pool(std::size_t kind) const noexcept { return pools_[kind]; }
-
-template <std::derived_from<Task> T, std::derived_from<Context> C>
-std::size_t Context::open_pools(C& context) {
-  std::size_t num_kinds = 0;
-  for (std::size_t kind = 0; kind < num_pools_; ++kind) {
-    if (pools_[kind].num_tasks() != 0) {
-      pools_[kind].open<T>(context, kind);
-      ++num_kinds;
-    }
-  }
-  return num_kinds;
-}
-
-template <std::derived_from<Task> T>
-Status Context::take(std::size_t kind, std::uint64_t user_data, T*& task) noexcept {
-  if (state_ != ContextState::running) [[unlikely]] {
-    return Status::bad_state;
-  }
-  Task* const taken = pools_[kind].take();
-  if (taken == nullptr) [[unlikely]] {
-    return Status::no_memory;
-  }
-  taken->state_ = Task::State::idle;
-  taken->status_ = Status::success;
-  taken->user_data_ = user_data;
-  ++allocated_;
-  task = static_cast<T*>(taken);
-  return Status::success;
-}
 
 /// Without a call, as a submission and a completion each record one event.
 inline void Context::record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin,

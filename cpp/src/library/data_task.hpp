@@ -160,13 +160,13 @@ class DataContext : public QueueContext<Noun> {
 
  private:
   Status begin() override {
-    if (this->template open_pools<TaskClass>(static_cast<TaskClass::Library&>(*this)) == 0) {
+    if (ContextTasks::open<TaskClass>(static_cast<TaskClass::Library&>(*this)) == 0) {
       throw Error(Status::invalid_value, concat("start ", this->kind(), ": nothing is configured; give the ",
                                                 task_name(0), " task's conf (set_", task_name(0), "_conf)"));
     }
     backend::QueueOptions options;
     for (std::size_t kind = 0; kind < engine_.opcodes.size(); ++kind) {
-      options.depth += this->pool(kind).num_tasks();
+      options.depth += ContextTasks::pool(*this, kind).num_tasks();
     }
     this->open_queue(create_queue(options));
     return Status::success;

@@ -3,6 +3,7 @@
 #include "pydoca/context.hpp"
 
 #include "core/context_node.hpp"
+#include "core/task_pool.hpp"
 
 #include <utility>
 
@@ -15,7 +16,7 @@ class LibraryContext : protected ContextNode, public Noun {
  protected:
   template <class... Arguments>
   explicit LibraryContext(Arguments&&... arguments) : Noun(std::forward<Arguments>(arguments)...) {
-    this->node_ = this;
+    ContextTasks::set_node(*this, *this);
   }
   /// The node leaves its engine before the context lets go of it.
   ~LibraryContext() override { leave(); }

@@ -123,7 +123,7 @@ void QueueContext<Noun>::close_queue() noexcept {
   }
   queue_.reset();
   looked_at_ = false;
-  this->close_pools();
+  ContextTasks::close(*this);
 }
 
 template <class Noun>

@@ -109,10 +109,11 @@ std::uint32_t Endpoint::recv_queue_size() const noexcept { return own_->options_
 
 void Endpoint::set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set send conf of");
-  pool(0).configure("set send conf", on_success, on_error, num_tasks, max_send_tasks(device()->info()));
+  detail::ContextTasks::pool(*this, 0).configure("set send conf", on_success, on_error, num_tasks,
+                                                 max_send_tasks(device()->info()));
 }
 
-std::uint32_t Endpoint::num_send_tasks() const noexcept { return pool(0).num_tasks(); }
+std::uint32_t Endpoint::num_send_tasks() const noexcept { return detail::ContextTasks::pool(*this, 0).num_tasks(); }
 
 void Endpoint::set_message_received(MessageReceived callback) {
   require_idle("set message callback of");
@@ -145,7 +146,7 @@ Status Endpoint::send(Connection& connection, std::span<const std::byte> message
   if (connection.endpoint() != this || message.size() > connection.max_msg_size()) {
     return Status::invalid_value;
   }
-  const Status status = take(0, user_data, task);
+  const Status status = detail::ContextTasks::take(*this, 0, user_data, task);
   if (status == Status::success) [[likely]] {
     library::of(*task).connection_ = connection.shared_from_this();
     library::of(*task).message_ = message;

@@ -158,7 +158,7 @@ void library::Client::unestablished(Connection& connection, Status status, std::
 
 void library::Client::closed(Connection& /*connection*/) noexcept {
   connection_.reset();
-  settle();
+  detail::ContextTasks::settle(*this);
 }
 
 void library::Client::begin_waiting() {

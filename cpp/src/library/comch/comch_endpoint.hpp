@@ -24,13 +24,13 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
   }
 
   void begin_common() {
-    require_settings(this->template open_pools<SendTask>(endpoint_) != 0);
+    require_settings(detail::ContextTasks::open<SendTask>(endpoint_) != 0);
     options_.send_queue_size = endpoint_.num_send_tasks();
     buffer_ = std::make_unique<std::byte[]>(options_.max_msg_size);
   }
   void end_common() noexcept {
     done_.clear();
-    this->close_pools();
+    detail::ContextTasks::close(*this);
     buffer_.reset();
   }
   virtual bool poll_peers(bool& more) noexcept = 0;

@@ -172,13 +172,13 @@ void library::Server::unestablished(Connection& connection, Status status, std::
   erase(connection);
   connected_(connection, false, user_data());
   connection.end(Connection::Phase::failed);
-  settle();
+  detail::ContextTasks::settle(*this);
 }
 
 void library::Server::closed(Connection& connection) noexcept {
   erase(connection);
   disconnected_(connection, true, user_data());
-  settle();
+  detail::ContextTasks::settle(*this);
 }
 
 void library::Server::erase(Connection& connection) noexcept {

@@ -105,14 +105,15 @@ std::uint32_t Compress::max_num_tasks(const DeviceInfo& info) { return compress_
 void Compress::set_decompress_deflate_conf(Task::Callback on_success, Task::Callback on_error,
                                            std::uint32_t num_tasks) {
   require_idle("set decompress_deflate conf of");
-  pool(0).configure("set decompress_deflate conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+  detail::ContextTasks::pool(*this, 0).configure("set decompress_deflate conf", on_success, on_error, num_tasks,
+                                                 max_num_tasks(device()->info()));
 }
 
-std::uint32_t Compress::num_tasks() const noexcept { return pool(0).num_tasks(); }
+std::uint32_t Compress::num_tasks() const noexcept { return detail::ContextTasks::pool(*this, 0).num_tasks(); }
 
 Status Compress::decompress_deflate(Buf* src, Buf* dst, std::uint64_t user_data,
                                     CompressDecompressDeflateTask*& task) noexcept {
-  const Status status = take(0, user_data, task);
+  const Status status = detail::ContextTasks::take(*this, 0, user_data, task);
   if (status == Status::success) {
     static_cast<library::DecompressTask&>(*task).give(src, dst);
   }

@@ -61,10 +61,11 @@ std::uint32_t Dma::max_num_tasks(const DeviceInfo& info) { return dma_capabiliti
 
 void Dma::set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set memcpy conf of");
-  pool(0).configure("set memcpy conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+  detail::ContextTasks::pool(*this, 0).configure("set memcpy conf", on_success, on_error, num_tasks,
+                                                 max_num_tasks(device()->info()));
 }
 
-std::uint32_t Dma::num_tasks() const noexcept { return pool(0).num_tasks(); }
+std::uint32_t Dma::num_tasks() const noexcept { return detail::ContextTasks::pool(*this, 0).num_tasks(); }
 
 void Dma::set_ordered_completions(bool ordered) {
   require_idle("set ordered completions of");
@@ -72,7 +73,7 @@ void Dma::set_ordered_completions(bool ordered) {
 }
 
 Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept {
-  const Status status = take(0, user_data, task);
+  const Status status = detail::ContextTasks::take(*this, 0, user_data, task);
   if (status == Status::success) [[likely]] {
     static_cast<library::DmaMemcpyTask&>(*task).give(src, dst);
   }

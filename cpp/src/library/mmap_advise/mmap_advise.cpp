@@ -113,13 +113,14 @@ void MmapAdvise::set_invalidate_cache_conf(Task::Callback on_success, Task::Call
   if (state() != ContextState::idle) {
     throw Error(Status::not_permitted, "set invalidate_cache conf: the mmap advise is not idle; stop it first");
   }
-  pool(0).configure("set invalidate_cache conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+  detail::ContextTasks::pool(*this, 0).configure("set invalidate_cache conf", on_success, on_error, num_tasks,
+                                                 max_num_tasks(device()->info()));
 }
 
-std::uint32_t MmapAdvise::num_tasks() const noexcept { return pool(0).num_tasks(); }
+std::uint32_t MmapAdvise::num_tasks() const noexcept { return detail::ContextTasks::pool(*this, 0).num_tasks(); }
 
 Status MmapAdvise::invalidate_cache(Buf* buf, std::uint64_t user_data, MmapAdviseInvalidateCacheTask*& task) noexcept {
-  const Status status = take(0, user_data, task);
+  const Status status = detail::ContextTasks::take(*this, 0, user_data, task);
   if (status == Status::success) [[likely]] {
     static_cast<library::InvalidateCacheTask&>(*task).give(buf);
   }

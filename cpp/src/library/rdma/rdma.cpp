@@ -51,7 +51,7 @@ library::Rdma::~Rdma() {
 void library::Rdma::settle_sizes() {
   std::uint64_t sends = 0;
   for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
-    sends += pool(kind).num_tasks();
+    sends += detail::ContextTasks::pool(*this, kind).num_tasks();
   }
   const std::uint32_t receives = num_tasks(RdmaTaskKind::receive);
   const std::uint64_t most = max_send_queue_size(device()->info());
@@ -65,7 +65,7 @@ void library::Rdma::settle_sizes() {
 
 Status library::Rdma::begin() {
   settle_sizes();
-  open_pools<RdmaTask>(*this);
+  detail::ContextTasks::open<RdmaTask>(*this);
   event_ = std::make_unique<backend::RdmaEvent>();
   connections_.reserve(options_.max_num_connections);
   open_queue(device()->backend().create_rdma_queue(options_, *this), true);
@@ -294,7 +294,7 @@ void library::Rdma::report_end(RdmaConnection& connection) noexcept {
     callback(connection, connection.user_data(), user_data());
   }
   connection.end();
-  settle();
+  detail::ContextTasks::settle(*this);
 }
 
 bool library::Rdma::take_event() noexcept {

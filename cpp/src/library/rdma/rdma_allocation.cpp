@@ -20,7 +20,7 @@ Status library::Rdma::allocate(RdmaTaskKind kind, pydoca::RdmaConnection* connec
   if (connection != nullptr && (connection->rdma() != this || !connection->is_connected())) {
     return connection->rdma() != nullptr && connection->rdma() != this ? Status::invalid_value : Status::not_connected;
   }
-  const Status status = take(static_cast<std::size_t>(kind), user_data, task);
+  const Status status = detail::ContextTasks::take(*this, static_cast<std::size_t>(kind), user_data, task);
   if (status == Status::success && connection != nullptr) [[likely]] {
     of(*task).connection_ = connection->shared_from_this();
   }

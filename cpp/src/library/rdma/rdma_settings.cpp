@@ -86,7 +86,7 @@ void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback
     const auto& refusals = rdma_capabilities(device()->info()).no_opcode;
     throw Error(Status::not_supported, concat(what, ": ", refusals[static_cast<std::size_t>(kind)]));
   }
-  pool(static_cast<std::size_t>(kind))
+  detail::ContextTasks::pool(*this, static_cast<std::size_t>(kind))
       .configure(what, on_success, on_error, num_tasks, limit_of(device()->info(), kind));
 }
 
@@ -216,7 +216,7 @@ void Rdma::set_rnr_retry_count(std::uint32_t count) {
 
 std::uint32_t Rdma::num_tasks(RdmaTaskKind kind) const noexcept {
   return detail::is_one_of(kind, RdmaTaskKind::remote_net_sync_event_notify_add)
-             ? pool(static_cast<std::size_t>(kind)).num_tasks()
+             ? detail::ContextTasks::pool(*this, static_cast<std::size_t>(kind)).num_tasks()
              : 0;
 }
 

@@ -190,18 +190,22 @@ std::uint32_t Sha::partial_hash_block_size(const DeviceInfo& info, ShaAlgorithm 
 
 void Sha::set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set hash conf of");
-  pool(library::Sha::hash_kind)
+  detail::ContextTasks::pool(*this, library::Sha::hash_kind)
       .configure("set hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
 void Sha::set_partial_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set partial_hash conf of");
-  pool(library::Sha::partial_hash_kind)
+  detail::ContextTasks::pool(*this, library::Sha::partial_hash_kind)
       .configure("set partial_hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
-std::uint32_t Sha::num_tasks() const noexcept { return pool(library::Sha::hash_kind).num_tasks(); }
-std::uint32_t Sha::num_partial_hash_tasks() const noexcept { return pool(library::Sha::partial_hash_kind).num_tasks(); }
+std::uint32_t Sha::num_tasks() const noexcept {
+  return detail::ContextTasks::pool(*this, library::Sha::hash_kind).num_tasks();
+}
+std::uint32_t Sha::num_partial_hash_tasks() const noexcept {
+  return detail::ContextTasks::pool(*this, library::Sha::partial_hash_kind).num_tasks();
+}
 
 template <class TaskClass>
 Status Sha::take_task(std::size_t kind, Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
@@ -209,7 +213,7 @@ Status Sha::take_task(std::size_t kind, Buf* src, Buf* dst, ShaAlgorithm algorit
   if (!is_algorithm(algorithm)) {
     return Status::invalid_value;
   }
-  const Status status = take(kind, user_data, task);
+  const Status status = detail::ContextTasks::take(*this, kind, user_data, task);
   if (status == Status::success) [[likely]] {
     static_cast<library::ShaTask&>(*task).give(src, dst, algorithm);
   }

@@ -235,13 +235,13 @@ void SyncEventContext::set_conf(SyncEventOperation operation, Task::Callback on_
                                " has no asynchronous waits (BlueField-3, ConnectX-7 and newer have); get the value "
                                "with get tasks and compare, or wait synchronously"));
   }
-  pool(static_cast<std::size_t>(operation))
+  detail::ContextTasks::pool(*this, static_cast<std::size_t>(operation))
       .configure(what, on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
 std::uint32_t SyncEventContext::num_tasks(SyncEventOperation operation) const noexcept {
   const bool is_known = detail::is_one_of(operation, SyncEventOperation::wait_neq);
-  return is_known ? pool(static_cast<std::size_t>(operation)).num_tasks() : 0;
+  return is_known ? detail::ContextTasks::pool(*this, static_cast<std::size_t>(operation)).num_tasks() : 0;
 }
 
 Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
@@ -249,7 +249,7 @@ Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t va
   if (!detail::is_one_of(operation, SyncEventOperation::wait_neq)) [[unlikely]] {
     return Status::invalid_value;
   }
-  const Status status = take(static_cast<std::size_t>(operation), user_data, task);
+  const Status status = detail::ContextTasks::take(*this, static_cast<std::size_t>(operation), user_data, task);
   if (status == Status::success) [[likely]] {
     library::SyncEventTask& own = library::of(*task);
     own.value_ = value;
@@ -276,7 +276,7 @@ Status library::SyncEventContext::begin() {
 
 void library::SyncEventContext::open_tasks() {
   updates_take_time_ = counter().leave_waiting_to_caller();
-  if (open_pools<SyncEventTask>(*this) == 0) {
+  if (detail::ContextTasks::open<SyncEventTask>(*this) == 0) {
     throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
   }
   if (updates_take_time_) {
@@ -320,7 +320,7 @@ void library::SyncEventContext::end() noexcept {
   done_.clear();
   timed_updates_.reset();
   waits_.reset();
-  close_pools();
+  detail::ContextTasks::close(*this);
 }
 
 void library::SyncEventContext::release() noexcept { own_event().release(); }
