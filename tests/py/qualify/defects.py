@@ -401,6 +401,9 @@ DEFECTS = {
     "sha_fails": Defect(
         "one digest fails", ("SHA-1",), "failed", _fault("fail", "sha.hash", nth=9), profile="bluefield2"
     ),
+    "engine_late_wake_up": Defect(
+        "waits of engines that have slept end 10 ms late", ("SYN-WAKE",), "pe.woken", plant=plants.late_wake_ups
+    ),
     "cache_lost_line": Defect(
         "one invalidation in four brings bytes back that were overwritten",
         ("API-1",),

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -204,3 +205,20 @@ def lost_line(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
         return submit
 
     replaced(pydoca.Task, "submit", make)(patch, _)
+
+
+def late_wake_ups(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """Waits of engines that have slept return 10 ms late."""
+
+    def make(original: Function) -> Function:
+        def wait(self: Any, *given: Any, **keys: Any) -> Any:
+            begin = time.monotonic()
+            try:
+                return original(self, *given, **keys)
+            finally:
+                if time.monotonic() - begin > 0.001:
+                    time.sleep(0.01)
+
+        return wait
+
+    replaced(pydoca.ProgressEngine, "run_until", make)(patch, _)

@@ -50,9 +50,12 @@ def test_tasks(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
 
 @pytest.mark.pydoca_case("SYN-WAKE", title="an engine that sleeps is woken by an event of the other side", levels=ALL)
 @pytest.mark.pydoca_needs("async_sync_event_wait", "pair", "sim")
-def test_wake_ups(pydoca_device: pydoca.Device, sides: Sides, pydoca_run: CaseRun) -> None:
+def test_wake_ups(pydoca_device: pydoca.Device, sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    other = sides.other(pydoca_device)
     for _ in range(at(pydoca_run, smoke=3, quick=20)):
-        events.armed_wait(pydoca_device, sides.other(pydoca_device))
+        events.armed_wait(pydoca_device, other)
+    for name, late in late_waits.engine_lateness(pydoca_device, other, at(pydoca_run, smoke=5, quick=21)).items():
+        pydoca_measure.record(f"pe.woken.{name}", late, unit="ms", better="lower", max=5)
 
 
 @pytest.mark.pydoca_case("SYN-2", title="rounds between the host's process and the DPU's", levels=QUICK)

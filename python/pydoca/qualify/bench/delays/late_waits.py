@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -12,7 +14,7 @@ from scipy import stats
 import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.delays.run_delay import run_delay
-from pydoca.qualify.bench.waiting import duty
+from pydoca.qualify.bench.waiting import Stand, duty
 
 _LATE = 3.0  # milliseconds
 _CHANCE = 1e-4  # of a false alarm
@@ -43,6 +45,44 @@ def late_share(device: pydoca.Device, count: int, rounds: int) -> float:
         if stats.binom.sf(late - 1, late + own, 0.5) < _CHANCE:
             return late / seen
     return 0.0
+
+
+def engine_lateness(device: pydoca.Device, other: pydoca.Device, count: int) -> dict[str, float]:
+    """The same of each way to wait for an engine, which sleeps until the other side sets an event."""
+    with Stand() as stand:
+        event = pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu")
+        stand.callback(event.close)
+        pe = stand.engine()
+        with duty("a sync event of the other side"):
+            context = stand.enter_context(event.as_context(pe, num_tasks=1))
+            setter = stand.enter_context(other.import_sync_event(event.export_to_remote_pci()))
+        values = itertools.count(1)
+        ways = {"wait": _wait, "run_until": _run_until, "task_wait": _wait_for_task}
+        taken: dict[str, list[float]] = {name: [] for name in (*ways, "control")}
+        for _ in range(count):
+            for name, way in ways.items():
+                task = context.wait_eq(value := next(values))
+                with duty(f"a sleeping engine's {name}"):
+                    taken[name].append(_end_of(partial(way, pe, task), partial(setter.update_set, value)))
+                task.free()
+            taken["control"].append(_sleeping_thread())
+    usual = np.median(taken.pop("control"))
+    return {name: max(0.0, float(np.median(times) - usual)) for name, times in taken.items()}
+
+
+def _wait(pe: pydoca.ProgressEngine, task: pydoca.Task) -> None:
+    end = time.monotonic() + waiting.PATIENCE
+    while not task.done and time.monotonic() < end:
+        pe.wait(waiting.PATIENCE)
+        pe.drain()
+
+
+def _run_until(pe: pydoca.ProgressEngine, task: pydoca.Task) -> None:
+    pe.run_until(lambda: task.done, timeout=waiting.PATIENCE)
+
+
+def _wait_for_task(_: pydoca.ProgressEngine, task: pydoca.Task) -> None:
+    task.wait(timeout=waiting.PATIENCE)
 
 
 def _long_waits(device: pydoca.Device, count: int) -> tuple[list[float], list[float]]:
