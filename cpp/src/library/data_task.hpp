@@ -136,9 +136,9 @@ class DataTask : public Public, public Operation {
     return posted;
   }
   /// appended: the bytes that dst has got, if the operation succeeded.
-  void take_back_data(Status outcome, std::uint64_t appended) noexcept {
+  void take_back_data(Status result, std::uint64_t appended) noexcept {
     Operands::take_back(src());
-    Operands::take_back_filled(dst(), outcome == Status::success ? appended : 0);
+    Operands::take_back_filled(dst(), result == Status::success ? appended : 0);
   }
 };
 
