@@ -6,6 +6,7 @@
 #include "dma_loop.hpp"
 #include "figure.hpp"
 #include "print_report.hpp"
+#include "task_loop.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -51,67 +52,24 @@ struct Text {
 };
 
 /// Keeps depth tasks in flight, which expand the same data.
-class ExpandLoop {
+class ExpandLoop : public TaskLoop<Compress, CompressDecompressDeflateTask> {
  public:
   ExpandLoop(Text& text, std::uint32_t depth)
-      : device_(Device::open(find_device("p0", Side::dpu))),
-        memory_(Memory::allocate(depth * text.plain.size())),
-        source_(mapped(device_, text.deflate.data(), text.deflate.size(), nullptr)),
-        target_(mapped(device_, memory_->data(), memory_->size(), memory_)) {
-    inventory_->start();
-    compress_ = Compress::create(device_);
-    compress_->set_decompress_deflate_conf(completed, failed, depth);
-    compress_->set_user_data(address_of(this));
-    pe_->connect(compress_);
-    compress_->start();
+      : TaskLoop(Compress::create(Device::open(find_device("p0", Side::dpu))), ProgressEngine::create(),
+                 &Compress::set_decompress_deflate_conf, depth) {
+    const std::size_t size = text.plain.size();
+    const std::shared_ptr<Memory> memory = Memory::allocate(depth * size);
+    source_ = mapped(library().device(), text.deflate.data(), text.deflate.size());
+    target_ = mapped(library().device(), memory->data(), memory->size(), memory);
     for (std::uint32_t slot = 0; slot < depth; ++slot) {
-      Buf* from = nullptr;
-      Buf* to = nullptr;
-      require(inventory_->get_by_data(source_, source_->addr(), text.deflate.size(), from));
-      require(inventory_->get_by_addr(target_, target_->addr() + slot * text.plain.size(), text.plain.size(), to));
-      require(compress_->decompress_deflate(from, to, 0, idle_.emplace_back()));
-    }
-  }
-  ~ExpandLoop() {
-    for (CompressDecompressDeflateTask* const task : idle_) {
-      task->src()->dec_refcount();
-      task->dst()->dec_refcount();
-      task->free();
-    }
-    compress_->stop();
-  }
-  ExpandLoop(const ExpandLoop&) = delete;
-  ExpandLoop& operator=(const ExpandLoop&) = delete;
-
-  void run(std::uint64_t count) {
-    const std::uint64_t end = completed_ + count;
-    for (std::uint64_t submitted = 0; completed_ < end;) {
-      for (; submitted < count && !idle_.empty(); ++submitted) {
-        require(idle_.back()->dst()->reset_data_len());
-        require(idle_.back()->submit());
-        idle_.pop_back();
-      }
-      pe_->progress();
+      Buf* const from = data(source_, 0, text.deflate.size());
+      require(library().decompress_deflate(from, room(target_, slot * size, size), 0, next_task()));
     }
   }
 
  private:
-  static void completed(Task& done, std::uint64_t, std::uint64_t self) {
-    auto& loop = *std::bit_cast<ExpandLoop*>(self);
-    ++loop.completed_;
-    loop.idle_.push_back(static_cast<CompressDecompressDeflateTask*>(&done));
-  }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
-
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<Memory> memory_;
   std::shared_ptr<Mmap> source_;
   std::shared_ptr<Mmap> target_;
-  std::shared_ptr<ProgressEngine> pe_ = ProgressEngine::create();
-  std::shared_ptr<BufInventory> inventory_ = BufInventory::create(256);
-  std::shared_ptr<Compress> compress_;
-  std::vector<CompressDecompressDeflateTask*> idle_;
-  std::uint64_t completed_ = 0;
 };
 
 /// ISA-L alone, in one step.

@@ -7,6 +7,7 @@
 #include "dma_loop.hpp"
 #include "figure.hpp"
 #include "print_report.hpp"
+#include "task_loop.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,60 +30,16 @@ constexpr std::size_t ki = 1024;
 constexpr std::size_t mi = 1024 * ki;
 
 /// Keeps depth hashes of size bytes in flight, all of the same message.
-class ShaLoop {
+class ShaLoop : public TaskLoop<Sha, ShaHashTask> {
  public:
   ShaLoop(const std::shared_ptr<Device>& device, const std::shared_ptr<ProgressEngine>& pe,
           const std::shared_ptr<Mmap>& message, std::size_t size, std::uint32_t depth)
-      : pe_(pe), sha_(Sha::create(device)), inventory_(BufInventory::create(std::size_t{2} * depth)) {
-    inventory_->start();
-    sha_->set_hash_conf(completed, failed, depth);
-    sha_->set_user_data(address_of(this));
-    pe->connect(sha_);
-    sha_->start();
+      : TaskLoop(Sha::create(device), pe, &Sha::set_hash_conf, depth) {
     for (std::uint32_t slot = 0; slot < depth; ++slot) {
-      Buf* from = nullptr;
-      Buf* to = nullptr;
-      require(inventory_->get_by_data(message, message->addr(), size, from));
-      require(inventory_->get_by_addr(message, message->addr() + mi + slot * std::size_t{64}, 64, to));
-      require(sha_->hash(from, to, ShaAlgorithm::sha256, 0, idle_.emplace_back()));
+      Buf* const to = room(message, mi + slot * std::size_t{64}, 64);
+      require(library().hash(data(message, 0, size), to, ShaAlgorithm::sha256, 0, next_task()));
     }
   }
-  ~ShaLoop() {
-    for (ShaHashTask* const task : idle_) {
-      task->src()->dec_refcount();
-      task->dst()->dec_refcount();
-      task->free();
-    }
-    sha_->stop();
-  }
-  ShaLoop(const ShaLoop&) = delete;
-  ShaLoop& operator=(const ShaLoop&) = delete;
-
-  void run(std::uint64_t count) {
-    const std::uint64_t end = completed_ + count;
-    for (std::uint64_t submitted = 0; completed_ < end;) {
-      for (; submitted < count && !idle_.empty(); ++submitted) {
-        require(idle_.back()->dst()->reset_data_len());
-        require(idle_.back()->submit());
-        idle_.pop_back();
-      }
-      pe_->progress();
-    }
-  }
-
- private:
-  static void completed(Task& done, std::uint64_t, std::uint64_t self) {
-    auto& loop = *std::bit_cast<ShaLoop*>(self);
-    ++loop.completed_;
-    loop.idle_.push_back(static_cast<ShaHashTask*>(&done));
-  }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
-
-  std::shared_ptr<ProgressEngine> pe_;
-  std::shared_ptr<Sha> sha_;
-  std::shared_ptr<BufInventory> inventory_;
-  std::vector<ShaHashTask*> idle_;
-  std::uint64_t completed_ = 0;
 };
 
 /// Hashes one message after the other, in pieces of size bytes, one in flight at a time.

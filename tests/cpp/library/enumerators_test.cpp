@@ -27,7 +27,9 @@ constexpr auto wrong = static_cast<Enum>(99);
 
 class EnumeratorsTest : public testing::Test {
  protected:
-  static void refuses(const std::function<void()>& call) { EXPECT_EQ(thrown_by(call), Status::invalid_value); }
+  static void refuses(const std::function<void()>& call) {
+    EXPECT_EQ(thrown_by([&] { call(); }), Status::invalid_value);
+  }
   static void ignore(Task& /*task*/, std::uint64_t /*task_data*/, std::uint64_t /*context_data*/) {}
 
   std::shared_ptr<Device> device = Device::open(find_device("p0", Side::dpu));

@@ -1,6 +1,7 @@
 """Files that the environment names: from a pipe, interrupted, beside what a program chooses, and for its children."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def fifo(tmp_path):
 
 
 def test_a_topology_comes_through_a_pipe_of_the_shell():
-    line = f'exec {sys.executable} -c "{COUNT}"'
+    line = shlex.join(["exec", sys.executable, "-c", COUNT])
     expected = run(f"import pydoca.sim as s; s.load_topology({{'card': [{{'count': 2}}]}}); {COUNT}")
     command = ["bash", "-c", f"PYDOCA_TOPOLOGY=<(printf '{TWO_CARDS}') {line}"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

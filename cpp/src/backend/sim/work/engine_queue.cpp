@@ -65,11 +65,8 @@ void EngineQueue::flush() noexcept {
 }
 
 void EngineQueue::execute(backend::DataOperation& operation) noexcept {
-  if (finished().broken()) [[unlikely]] {
-    finished().add(operation, Status::shutdown);
-    return;
-  }
-  const Status checked = engine_.removed() ? Status::driver : check(operation);
+  const Status interrupted = interruption();
+  const Status checked = interrupted != Status::success ? interrupted : check(operation);
   if (checked != Status::success) [[unlikely]] {
     finished().add(operation, checked);
   } else if (operation.length <= inline_size_) {

@@ -30,12 +30,8 @@ class EngineQueue : public backend::DataQueue, public Workload {
   /// io_failed when the device would refuse the operation.
   virtual Status check(const backend::DataOperation& operation) const noexcept = 0;
 
-  /// Why an operation that takes long must not go on; success: it may. driver: the device was removed. shutdown: the
-  /// queue was broken.
-  Status interruption() const noexcept {
-    const bool removed = engine_.removed();
-    return !removed && !finished().broken() ? Status::success : removed ? Status::driver : Status::shutdown;
-  }
+  /// Why an operation that takes long must not go on, as the engine says; success: it may.
+  Status interruption() const noexcept { return engine_.interruption(finished()); }
   /// Takes a place for an operation; false when all are taken.
   bool take_place() noexcept {
     if (outstanding_ == depth_) [[unlikely]] {

@@ -21,8 +21,8 @@ class FinishedOperations {
 
   // Any thread.
   /// Whether an operation has failed, or the queue was aborted: what has not begun must not begin.
-  bool broken() const noexcept { return broken_.load(std::memory_order_relaxed); }
-  void break_down() noexcept { broken_.store(true, std::memory_order_relaxed); }
+  bool broken() const noexcept { return broken_.load(std::memory_order_acquire); }
+  void break_down() noexcept { broken_.store(true, std::memory_order_release); }
   /// Any status but success breaks the queue.
   void add_from_any_thread(backend::DataOperation& operation, Status status) noexcept;
 

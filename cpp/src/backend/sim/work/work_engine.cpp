@@ -179,8 +179,8 @@ void WorkEngine::record(const Piece& piece, std::uint64_t begin, Status status) 
 void WorkEngine::execute(const Piece& piece, Workload* own) noexcept {
   backend::DataOperation& operation = *piece.operation;
   Workload& queue = workload_of(operation);
-  Status status = removed() ? Status::driver : Status::shutdown;
-  if (!removed() && !queue.finished().broken()) {
+  Status status = interruption(queue.finished());
+  if (status == Status::success) {
     status = work(piece);
   }
   if (status != Status::success) {

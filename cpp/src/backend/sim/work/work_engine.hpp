@@ -59,6 +59,13 @@ class WorkEngine {
 
   /// Whether the device was removed.
   bool removed() const noexcept { return removed_.load(std::memory_order_relaxed); }
+  /// Why an operation must not begin, or go on; success: it may. driver: the device was removed. shutdown: its queue
+  /// was broken. The queue is asked first: where the removal broke it, every operation that follows is told of the
+  /// removal.
+  Status interruption(const FinishedOperations& finished) const noexcept {
+    const bool is_broken = finished.broken();
+    return removed() ? Status::driver : is_broken ? Status::shutdown : Status::success;
+  }
 
   /// Gives a checked operation to the workers. operation.queue: its Workload.
   void push(backend::DataOperation& operation) noexcept;
