@@ -67,6 +67,7 @@ class Defect:
     level: str = "smoke"
     profile: str = "bluefield3"
     patience: float = 20.0  # seconds until a case gives up; short where something never comes
+    tries: int = 1  # more where a busy machine may hide the defect among delays of its own
 
 
 def _fault(action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRule, ...]]:
@@ -196,6 +197,7 @@ DEFECTS = {
         ("DMA-LAT",),
         r"dma.late.\d+: 0.0\d+ is above",
         _fault("delay", "dma.memcpy", every=100, by="5 ms"),
+        tries=3,
         level="quick",
     ),
     "dma_creeps": Defect(
@@ -523,6 +525,7 @@ DEFECTS = {
         ("RDMA-LAT", "PE-4"),
         "late",
         _fault("delay", "rdma.write", every=400, by="4 ms"),
+        tries=3,
         level="quick",
     ),
     "rdma_atomics_for_writers": Defect(
