@@ -69,7 +69,7 @@ class TaskLoop {
     require(inventory_->get_by_addr(map, map->addr() + offset, size, buf));
     return buf;
   }
-  /// For the library's allocation of one more task.
+  /// The place of one more task, which the library's allocation fills.
   TaskClass*& next_task() { return idle_.emplace_back(); }
 
  private:

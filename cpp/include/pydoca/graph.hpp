@@ -44,7 +44,7 @@ class GraphNode {
   const std::shared_ptr<Context>& context() const noexcept { return context_; }
   /// Of a graph node; null for others.
   const std::shared_ptr<Graph>& sub_graph() const noexcept { return sub_graph_; }
-  /// Of a user node; null for others.
+  /// The function of a user node; null for others.
   User user() const noexcept { return user_; }
   /// The nodes that start after this one, in the order of their dependencies' creation.
   const std::vector<GraphNode*>& successors() const noexcept { return successors_; }

@@ -39,7 +39,7 @@ def _plain(value: object) -> object:
 def to_predicate(
     when: Callable[[FaultOperation], object] | None, raised: list[BaseException]
 ) -> Callable[[str, str, int, int], bool] | None:
-    """Of an operation's fields, one by one. raised: gets what when() raises."""
+    """The predicate as the engine calls it: with an operation's fields, one by one. raised: gets what when() raises."""
     if when is None:
         return None
     if not callable(when):

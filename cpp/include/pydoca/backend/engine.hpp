@@ -19,8 +19,8 @@ struct DataOperation;
 /// A kind of operation of an engine, as data. Its number is its place in the engine's table.
 struct OpcodeTraits {
   std::string_view name;  ///< the task's, as in doca_dma_task_memcpy: "memcpy"
-  bool moves_data =
-      true;  ///< source's data, or what is computed of it, goes to target: it may be cut short or corrupted
+  /// Whether source's data, or what is computed of it, goes to target: it may be cut short or corrupted.
+  bool moves_data = true;
 };
 
 /// An engine of a device that takes data operations, as data. The table stands beside the engine's library. Backends

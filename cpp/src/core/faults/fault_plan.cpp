@@ -7,6 +7,7 @@
 #include "core/faults/environment.hpp"
 #include "detail/concat.hpp"
 #include "detail/table/read.hpp"
+#include "detail/text/variable.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -44,18 +45,12 @@ std::shared_ptr<FaultPlan> FaultPlan::load_environment() {
   if (seen.load()) {
     return nullptr;
   }
-  const char* const path = std::getenv("PYDOCA_FAULTS");
-  if (path == nullptr || *path == '\0') {
+  const char* const path = detail::variable("PYDOCA_FAULTS");
+  if (path == nullptr) {
     seen.store(true);  // what the program sets later is for the processes that it starts
     return nullptr;
   }
-  std::shared_ptr<FaultPlan> plan;
-  try {
-    plan = load(std::string(path));
-  } catch (const Error& error) {
-    const Status status = error.status() == Status::again ? Status::again : Status::invalid_value;
-    throw Error(status, detail::concat("the environment's PYDOCA_FAULTS: ", error.what()));
-  }
+  std::shared_ptr<FaultPlan> plan = detail::load_variable("PYDOCA_FAULTS", [&] { return load(std::string(path)); });
   if (seen.exchange(true)) {
     return nullptr;  // another thread was faster
   }

@@ -19,6 +19,7 @@ using detail::Words;
 
 constexpr std::array units{Unit{"ns"}, Unit{"us", 3}, Unit{"ms", 6}, Unit{"s", 9}, Unit{"min", 10, 6}};
 constexpr auto longest = std::int64_t{1} << 62;  // ns
+constexpr std::string_view some_capabilities = "{\"dma\": {\"max_buf_size\": 4096}}";
 
 /// Keys that every action has, in the order of messages, and keys of some.
 constexpr std::array<std::string_view, 9> selecting{"opcode",      "device", "side",  "nth",  "every",
@@ -113,7 +114,7 @@ class RuleReader {
       refuse("it needs by, the time of the delay, such as by=\"2 ms\"");
     }
     if (rule_.action == FaultAction::misreport_capability && find("capabilities") == nullptr) {
-      refuse("it needs capabilities, such as {\"dma\": {\"max_buf_size\": 4096}}");
+      refuse("it needs capabilities, such as ", some_capabilities);
     }
   }
 
@@ -153,9 +154,8 @@ class RuleReader {
     if (const Value* const table = find("capabilities")) {
       const std::string place = place_of("capabilities");
       if (const auto* const given = table->as<Table>(); given != nullptr && given->entries.empty()) {
-        refuse(
-            "capabilities is an empty table, which changes nothing; write such as {\"dma\": {\"max_buf_size\": "
-            "4096}}");
+        refuse("capabilities is an empty table, which changes nothing; give those to show, such as ",
+               some_capabilities);
       }
       Capabilities scratch;
       detail::read(*table, scratch, place);

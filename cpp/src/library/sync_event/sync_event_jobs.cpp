@@ -17,7 +17,7 @@ struct Kind {
   SyncEventOperation operation;
 };
 
-/// In the order of both enumerations.
+/// The index is a SyncEventOperation.
 constexpr std::array kinds{Kind{JobType::sync_event_get, SyncEventOperation::get},
                            Kind{JobType::sync_event_update_set, SyncEventOperation::notify_set},
                            Kind{JobType::sync_event_update_add, SyncEventOperation::notify_add},

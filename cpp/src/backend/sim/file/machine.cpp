@@ -5,8 +5,10 @@
 #include "backend/sim/time/timing_check.hpp"
 #include "detail/concat.hpp"
 #include "detail/table/read.hpp"
+#include "detail/text/variable.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -14,6 +16,9 @@
 namespace pydoca::sim {
 
 namespace {
+
+using detail::load_variable;
+using detail::variable;
 
 /// What this process has instead of the default. Never destroyed: devices may be looked at while static destructors
 /// run.
@@ -59,9 +64,10 @@ void choose_timing(Choice& choice, Config config) {
 }
 
 Config read_timing_file(const Table& table) {
+  constexpr std::array<std::string_view, 5> others{"seed", "preset", "pcie", "profiles", "devices"};
   const auto timings = timed_operations();
   for (const auto& [key, value] : table.entries) {
-    if (key == "preset" || key == "seed" || std::ranges::find(timings, key) != timings.end()) {
+    if (std::ranges::find(others, key) != others.end() || std::ranges::find(timings, key) != timings.end()) {
       throw Error(Status::invalid_value,
                   detail::concat("timing: ", key, " is a key of the table timing; write [timing] above it"));
     }
@@ -82,22 +88,6 @@ void load_table(const std::string& path, const Table& table, const std::function
 
 void load_file(const std::string& path, const std::function<void(const Table&)>& load) {
   load_table(path, read_toml(path), load);
-}
-
-const char* variable(const char* name) noexcept {
-  const char* const value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? nullptr : value;
-}
-
-/// Calls load; what it throws begins with the variable's name.
-template <class Load>
-auto load_variable(const char* name, Load load) {
-  try {
-    return load();
-  } catch (const Error& error) {
-    const Status status = error.status() == Status::again ? Status::again : Status::invalid_value;
-    throw Error(status, detail::concat("the environment's ", name, ": ", error.what()));
-  }
 }
 
 /// A file that a variable names.
