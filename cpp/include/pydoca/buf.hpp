@@ -5,7 +5,6 @@
 #include "pydoca/status.hpp"
 
 #include <atomic>
-#include <bit>
 #include <cstdint>
 
 namespace pydoca::detail {
@@ -62,7 +61,7 @@ class alignas(64) Buf : private Segment {
   Status reset_data_len() noexcept { return set_data(Segment::data, 0); }
 
   /// Of a head: 1 or more. Of a later element: without meaning.
-  std::uint16_t refcount() const noexcept { return standing_.refcount; }
+  std::uint16_t refcount() const noexcept { return static_cast<std::uint16_t>(standing_); }
   /// Adds a reference to the list; previous, unless null, receives the count before (doca_buf_inc_refcount).
   /// not_permitted on a later element and when the buf is back already, too_big at 65535.
   Status inc_refcount(std::uint16_t* previous = nullptr) noexcept;
@@ -87,13 +86,13 @@ class alignas(64) Buf : private Segment {
   Buf* next() const noexcept { return static_cast<Buf*>(Segment::next); }
   /// The last element of the list, from any element.
   Buf& last() noexcept;
-  bool is_first() const noexcept { return standing_.is_head; }
+  bool is_first() const noexcept { return (standing_ & head_bit) != 0; }
   /// Whether it was given back, and not taken since.
-  bool is_free() const noexcept { return std::bit_cast<std::uint32_t>(standing_) == head_without_references; }
+  bool is_free() const noexcept { return standing_ == head_bit; }
   /// Whether it is the first of a list that is not free.
-  bool leads_list() const noexcept { return std::bit_cast<std::uint32_t>(standing_) > head_without_references; }
+  bool leads_list() const noexcept { return standing_ > head_bit; }
   bool is_last() const noexcept { return Segment::next == nullptr; }
-  bool is_in_list() const noexcept { return !standing_.is_head || Segment::next != nullptr; }
+  bool is_in_list() const noexcept { return !is_first() || Segment::next != nullptr; }
   /// How many elements the list has. not_permitted on a later element.
   Status list_len(std::uint32_t& count) const noexcept;
 
@@ -141,14 +140,11 @@ class alignas(64) Buf : private Segment {
   // With the segment, the first cache line: all that a task touches.
   std::uint32_t in_flight_ = 0;  ///< tasks that have this element
   std::uint32_t list_len_ = 1;   ///< heads only
-  /// One word, so that a submission asks it once whether the buf may lead a task's list.
-  struct Standing {
-    std::uint16_t refcount = 0;
-    bool is_head = true;
-    bool filling = false;  ///< a task fills this list; heads only, which are out then
-  } standing_;
-  static_assert(std::endian::native == std::endian::little);
-  static constexpr std::uint32_t head_without_references = 1U << 16U;  ///< as the word
+  static constexpr std::uint32_t head_bit = 1U << 16U;
+  /// The reference count, below the bit of a head: one word, so that a submission asks it once whether the buf may lead
+  /// a task's list. It is written as a whole: a core waits before it reads what was written in parts.
+  std::uint32_t standing_ = head_bit;
+  bool filling_ = false;  ///< a task fills this list; heads only
 
   std::uint32_t claimed_ = 0;                  ///< tasks that running graphs will submit
   std::atomic<std::uint32_t> handed_over_{0};  ///< tasks that other threads have handed over

@@ -57,7 +57,7 @@ class Operands {
   }
 
   /// Whether a task is filling buf: a second one would write to the same tailroom.
-  static bool is_filling(const Buf* buf) noexcept { return buf != nullptr && buf->standing_.filling; }
+  static bool is_filling(const Buf* buf) noexcept { return buf != nullptr && buf->filling_; }
 
   /// A task that has buf will be submitted (change is 1); later it has been, or will not be (-1).
   static void promise(Buf* buf, std::int32_t change, Promise promise) noexcept {
@@ -86,14 +86,14 @@ class Operands {
   static void lend_to_fill(Buf* buf) noexcept {
     if (buf != nullptr) {
       buf->change_holds(1);
-      buf->standing_.filling = true;
+      buf->filling_ = true;
     }
   }
   /// length: the bytes that the task has appended.
   static void take_back_filled(Buf* buf, std::uint64_t length) noexcept {
     if (buf != nullptr) {
       buf->change_holds(-1);
-      buf->standing_.filling = false;
+      buf->filling_ = false;
       append(*buf, length);
     }
   }

@@ -22,27 +22,28 @@ Status Buf::inc_refcount(std::uint16_t* previous) noexcept {
   if (!leads_list()) {
     return Status::not_permitted;
   }
-  if (standing_.refcount == std::numeric_limits<std::uint16_t>::max()) {
+  if (refcount() == std::numeric_limits<std::uint16_t>::max()) {
     return Status::too_big;
   }
   if (previous != nullptr) {
-    *previous = standing_.refcount;
+    *previous = refcount();
   }
-  ++standing_.refcount;
+  ++standing_;
   return Status::success;
 }
 
 Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
-  if (!standing_.is_head || (standing_.refcount == 1 && in_flight())) {
+  if (!is_first() || (refcount() == 1 && in_flight())) {
     return Status::not_permitted;
   }
-  if (standing_.refcount == 0) {
+  if (is_free()) {
     return Status::bad_state;
   }
   if (previous != nullptr) {
-    *previous = standing_.refcount;
+    *previous = refcount();
   }
-  if (--standing_.refcount == 0) {
+  --standing_;
+  if (is_free()) {
     if (list_len_ == 1) [[likely]] {
       source_->put_back(*this);
     } else {
@@ -58,15 +59,14 @@ void Buf::put_back_list() noexcept {
     element->Segment::next = nullptr;
     element->tail_ = element;
     element->list_len_ = 1;
-    element->standing_.is_head = true;
-    element->standing_.refcount = 0;
+    element->standing_ = head_bit;
     element->source_->put_back(*element);
     element = following;
   }
 }
 
 Status Buf::chain(Buf& other) noexcept {
-  if (!leads_list() || !other.standing_.is_head || &other == this || other.standing_.refcount != 1) {
+  if (!leads_list() || &other == this || other.standing_ != head_bit + 1) {
     return Status::not_permitted;
   }
   if (in_flight() || other.in_flight()) {
@@ -75,7 +75,7 @@ Status Buf::chain(Buf& other) noexcept {
   tail_->Segment::next = &other;
   tail_ = other.tail_;
   list_len_ += other.list_len_;
-  other.standing_.is_head = false;
+  other.standing_ -= head_bit;
   return Status::success;
 }
 
@@ -99,8 +99,7 @@ Status Buf::unchain(Buf& element) noexcept {
   if (previous == nullptr) {
     return Status::invalid_value;
   }
-  element.standing_.is_head = true;
-  element.standing_.refcount = 1;
+  element.standing_ = head_bit + 1;
   element.tail_ = tail_;
   element.list_len_ = list_len_ - before;
   previous->Segment::next = nullptr;
@@ -110,7 +109,7 @@ Status Buf::unchain(Buf& element) noexcept {
 }
 
 Buf& Buf::last() noexcept {
-  if (standing_.is_head) {
+  if (is_first()) {
     return *tail_;
   }
   Buf* element = this;
@@ -121,7 +120,7 @@ Buf& Buf::last() noexcept {
 }
 
 Status Buf::list_len(std::uint32_t& count) const noexcept {
-  if (!standing_.is_head) {
+  if (!is_first()) {
     return Status::not_permitted;
   }
   count = list_len_;

@@ -16,7 +16,7 @@ inline Buf* BufSource::take(Mmap& mmap) noexcept {
   --num_free_;
   mmap.hold_for_buf();
   buf->Segment::next = nullptr;
-  buf->standing_.refcount = 1;
+  buf->standing_ = Buf::head_bit + 1;
   buf->mmap_ = &mmap;
   return buf;
 }
