@@ -3,7 +3,7 @@
 #include "pydoca/status.hpp"
 
 #include "detail/concat.hpp"
-#include "detail/signals_blocked.hpp"
+#include "detail/thread/signals_blocked.hpp"
 #include "detail/time/virtual_clock.hpp"
 
 #include <pthread.h>

@@ -5,8 +5,8 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/process_end.hpp"
 #include "detail/concat.hpp"
-#include "detail/signals_blocked.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/thread/signals_blocked.hpp"
 #include "detail/time/virtual_clock.hpp"
 
 #include <array>

@@ -5,7 +5,7 @@
 #include "detail/copy_bytes.hpp"
 #include "detail/never_destroyed.hpp"
 #include "detail/pause.hpp"
-#include "detail/signals_blocked.hpp"
+#include "detail/thread/signals_blocked.hpp"
 #include "detail/trace/recorder.hpp"
 
 #include <algorithm>
