@@ -37,7 +37,8 @@ inline bool readable(const Segment& segment, std::size_t ordinal) noexcept {
   return region != nullptr && region->readable() && region->contains(segment.data, segment.data_len);
 }
 
-inline bool writable(const Segment& segment, std::size_t ordinal) noexcept {
+// Inlined whatever else the compiler inlines: a call costs a task of 64 bytes a twentieth.
+[[gnu::always_inline]] inline bool writable(const Segment& segment, std::size_t ordinal) noexcept {
   const Region* region = region_of(segment, ordinal);
   return region != nullptr && region->writable() && region->contains(segment.tail(), segment.tailroom());
 }
