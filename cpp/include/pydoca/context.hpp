@@ -63,7 +63,9 @@ enum class ContextState : std::uint8_t { idle = 0, starting = 1, running = 2, st
 /// both stay for life.
 ///
 /// Ownership: the context holds its device and its progress engine; the application holds the context. A context that
-/// is destroyed while it runs ends its run without callbacks, and the bufs of its tasks come free.
+/// is destroyed while it runs ends its run without callbacks, and the bufs of its tasks come free. A callback may drop
+/// the last reference to any object, also to the one that calls it or to the engine: a context, a graph or an engine
+/// then calls back no more, and is destroyed when the function that runs the callbacks returns.
 ///
 /// Thread safety: the thread of the progress engine; before connect(), one thread at a time.
 class Context : public std::enable_shared_from_this<Context> {

@@ -186,7 +186,6 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::uint32_t forks_ = 0;
   Cpus cpus_;  ///< of its thread, at the last sleep
   EventMode event_mode_ = EventMode::progress_selective;
-  bool progressing_ = false;
   bool has_slept_ = false;  ///< and nothing has happened since
   bool closed_ = false;
   bool may_advance_elsewhere_ = !has_one_cpu();

@@ -8,6 +8,8 @@
 #include "core/task_observer.hpp"
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
+#include "detail/drops.hpp"
+#include "detail/ready_list.hpp"
 #include "detail/thread/thread_token.hpp"
 #include "detail/trace/recorder.hpp"
 
@@ -51,6 +53,7 @@ Status Context::start() {
   }
   require_idle("start");
   engine_->require_thread("start", kind());
+  const detail::Drops::Call call(engine_->ready_list().drops());
   failure_ = Status::success;
   failure_reason_.clear();
   live_ = true;
@@ -72,11 +75,13 @@ Status Context::stop() {
     return Status::success;
   }
   engine_->require_thread("stop", kind());
+  detail::Drops& drops = engine_->ready_list().drops();
+  const detail::Drops::Call call(drops);
   const ContextState previous = state_;
   if (previous != ContextState::stopping) {
     quiesce();
   }
-  if (can_settle() && !engine_->progressing_) {
+  if (can_settle() && !drops.is_progressing()) {
     become_idle(previous);
     return Status::success;
   }

@@ -2,6 +2,7 @@
 
 #include "pydoca/status.hpp"
 
+#include "detail/drops.hpp"
 #include "detail/ready_node.hpp"
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace pydoca::detail {
 
 /// A context as its engine sees it, and the functions that its library implements. begin() may throw; the others do not
 /// fail.
-class ContextNode : public ReadyNode {
+class ContextNode : public ReadyNode, public Droppable {
  protected:
   /// Builds queues, and has the pools make their tasks. success: running; in_progress: starting.
   virtual Status begin() = 0;

@@ -5,6 +5,7 @@
 
 #include "core/context_node.hpp"
 #include "detail/concat.hpp"
+#include "detail/drops.hpp"
 #include "detail/ready_list.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/text/enumerators.hpp"
@@ -40,10 +41,11 @@ bool wait_in_virtual_time(int fd, int timeout_ms) noexcept {
 
 }  // namespace
 
-/// Tasks that other threads handed over: a lock-free stack, which the owner takes as a whole and turns round.
-class ProgressEngine::Inbox final : public detail::ReadyNode {
+/// Tasks that other threads handed over: a lock-free stack, which the owner takes as a whole and turns round. It stands
+/// for the engine where that is dropped.
+class ProgressEngine::Inbox final : public detail::ReadyNode, public detail::Droppable {
  public:
-  explicit Inbox(detail::ReadyList& ready) noexcept { join(ready); }
+  explicit Inbox(ProgressEngine& engine) noexcept : engine_(engine) { join(engine.ready_list()); }
   ~Inbox() override { leave(); }
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
@@ -105,15 +107,21 @@ class ProgressEngine::Inbox final : public detail::ReadyNode {
     return true;
   }
 
+  void silence() noexcept override {}  // its contexts and imports have gone before it
+  void destroy() noexcept override { delete &engine_; }
+
+  ProgressEngine& engine_;
   std::atomic<Task*> top_{nullptr};
   Task* first_ = nullptr;  ///< those that were collected
 };
 
-std::shared_ptr<ProgressEngine> ProgressEngine::create() { return std::shared_ptr<ProgressEngine>(new ProgressEngine); }
+std::shared_ptr<ProgressEngine> ProgressEngine::create() {
+  return {new ProgressEngine, [](ProgressEngine* engine) { engine->ready_->drops().drop(*engine->inbox_); }};
+}
 
 ProgressEngine::ProgressEngine()
     : ready_(std::make_unique<detail::ReadyList>()),
-      inbox_(std::make_unique<Inbox>(*ready_)),
+      inbox_(std::make_unique<Inbox>(*this)),
       forks_(detail::fork_count()) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
@@ -152,6 +160,7 @@ void ProgressEngine::close() {
     throw Error(Status::in_use, detail::concat("close progress engine: ", num_contexts_,
                                                " connected context(s) are not closed; close them first"));
   }
+  const detail::Drops::Call call(ready_->drops());
   closed_ = true;
   log::engine(log::Level::trace, "pe", "closed");
   while (!guests_.empty()) {
@@ -185,11 +194,13 @@ std::uint8_t ProgressEngine::progress() noexcept {
 }
 
 std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
-  if (progressing_ || check_thread() != Status::success) [[unlikely]] {
-    log::engine(log::Level::error, "pe", progressing_ ? "progress called in a callback" : "progress in a wrong thread");
+  detail::Drops& drops = ready_->drops();
+  if (drops.is_progressing() || check_thread() != Status::success) [[unlikely]] {
+    log::engine(log::Level::error, "pe",
+                drops.is_progressing() ? "progress called in a callback" : "progress in a wrong thread");
     return 0;
   }
-  progressing_ = true;
+  drops.begin_progress();
   bool advanced = false;
   for (std::uint32_t look = 0; !advanced && look < max; ++look) {
     bool may_collect = true;
@@ -198,21 +209,22 @@ std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
       ++vain_looks_;
     }
   }
-  progressing_ = false;
+  drops.end_progress();
   return advanced ? 1 : 0;
 }
 
 std::size_t ProgressEngine::drain(std::size_t max) noexcept {
-  if (progressing_ || check_thread() != Status::success) [[unlikely]] {
+  detail::Drops& drops = ready_->drops();
+  if (drops.is_progressing() || check_thread() != Status::success) [[unlikely]] {
     return 0;
   }
-  progressing_ = true;
+  drops.begin_progress();
   std::size_t count = 0;
   bool may_collect = true;  // once: what comes meanwhile is the next call's
   while (count < max && progress_ready(may_collect)) {
     ++count;
   }
-  progressing_ = false;
+  drops.end_progress();
   return count;
 }
 
@@ -267,7 +279,7 @@ void ProgressEngine::clear_notification() noexcept {
 void ProgressEngine::count_wake_up() noexcept { wake_ups_ += std::exchange(has_slept_, false) ? 1U : 0U; }
 
 void ProgressEngine::set_event_mode(EventMode mode) {
-  if (progressing_) {
+  if (ready_->drops().is_progressing()) {
     throw Error(Status::bad_state, "set_event_mode: not in a callback");
   }
   detail::require_one_of("set_event_mode", mode, EventMode::progress_all, "mode");
@@ -350,7 +362,7 @@ void ProgressEngine::require_open(std::string_view what) const {
 
 void ProgressEngine::release_thread() {
   require_thread("release_thread");
-  if (progressing_) {
+  if (ready_->drops().is_progressing()) {
     throw Error(Status::in_use, "release_thread: not in a callback; return from it first");
   }
   if (num_inflight_tasks() != 0) {

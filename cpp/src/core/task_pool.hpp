@@ -32,6 +32,10 @@ class TaskPool {
   void set_number(std::uint8_t number) noexcept { number_ = number; }
   /// 0: not configured.
   std::uint32_t num_tasks() const noexcept { return num_tasks_; }
+  /// Its tasks complete without a callback from now on.
+  void silence() noexcept {
+    on_success_ = on_error_ = [](Task&, std::uint64_t, std::uint64_t) {};
+  }
   /// Never null in a configured pool.
   Task::Callback callback(Status status) const noexcept { return status == Status::success ? on_success_ : on_error_; }
 
@@ -155,6 +159,13 @@ class ContextTasks {
   static void freed(Context& context) noexcept {
     --context.allocated_;
     settle(context);
+  }
+  /// Neither the context nor its tasks call back from now on.
+  static void silence(Context& context) noexcept {
+    context.state_changed_ = nullptr;
+    for (std::size_t kind = 0; kind < context.num_pools_; ++kind) {
+      context.pools_[kind].silence();
+    }
   }
   /// Asks for one more progress, which takes a stopping context to idle when every task is back.
   static void settle(Context& context) noexcept {

@@ -2,6 +2,7 @@
 
 #include "pydoca/cpus.hpp"
 
+#include "detail/drops.hpp"
 #include "detail/fd.hpp"
 #include "detail/intrusive_list.hpp"
 #include "detail/ready_node.hpp"
@@ -25,6 +26,8 @@ class ReadyList {
   ReadyList& operator=(const ReadyList&) = delete;
 
   int event_fd() const noexcept { return event_fd_.get(); }
+  /// Of the engine's users. The owner's thread.
+  Drops& drops() noexcept { return drops_; }
 
   // The owner's thread.
   void push(ReadyNode& node) noexcept {
@@ -50,7 +53,7 @@ class ReadyList {
   bool progress(ReadyNode& node) noexcept {
     bool more = false;
     const bool advanced = node.progress_one(more);
-    // Without more the node may be gone: its owner may have ended it in the callback. More of nothing would spin.
+    // Without more the node may be gone, as imports are that their callback destroys. More of nothing would spin.
     if (advanced && more && !node.listed_) {
       push(node);
     }
@@ -110,6 +113,7 @@ class ReadyList {
   void wake_if_armed(bool is_other_thread = false) noexcept;
   bool note_wake(bool still_armed) noexcept;
 
+  Drops drops_;
   IntrusiveList<ReadyNode, &ReadyNode::next_, &ReadyNode::prev_> ready_;
   IntrusiveList<ReadyNode, &ReadyNode::next_assist_, &ReadyNode::prev_assist_> assist_;
   IntrusiveList<ReadyNode, &ReadyNode::next_awaiting_, &ReadyNode::prev_awaiting_> awaiting_;

@@ -93,11 +93,11 @@ void Mmap::close() {
   unregister();
   closed_ = closing_ = true;
   devices_.clear();
-  if (callback_due_ && free_callback_) {
-    free_callback_(reinterpret_cast<void*>(addr_), len_);
+  const std::shared_ptr<const void> owner = std::move(owner_);
+  const FreeCallback callback = std::exchange(free_callback_, nullptr);
+  if (callback_due_ && callback) {
+    callback(reinterpret_cast<void*>(addr_), len_);  // may drop this map
   }
-  free_callback_ = nullptr;
-  owner_.reset();
 }
 
 std::string Mmap::describe() const {

@@ -33,7 +33,7 @@ bool Client::is_supported(const DeviceInfo& info) noexcept {
 }
 
 std::shared_ptr<Client> Client::create(std::shared_ptr<Device> device, std::string_view name) {
-  return std::make_shared<library::Client>(std::move(device), name);
+  return detail::make_context<library::Client>(std::move(device), name);
 }
 
 library::Client::Client(std::shared_ptr<Device> device, std::string_view name)

@@ -8,7 +8,9 @@
 #include "library/library_context.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +36,10 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
     buffer_.reset();
   }
   virtual bool poll_peers(bool& more) noexcept = 0;
+  void silence() noexcept override {
+    detail::LibraryContext<Noun>::silence();
+    message_received_ = [](comch::Connection&, std::span<const std::byte>, std::uint64_t) {};
+  }
 
  private:
   void done(SendTask& task, Status status) noexcept final {

@@ -41,7 +41,7 @@ bool Server::is_supported(const DeviceInfo& info) noexcept {
 
 std::shared_ptr<Server> Server::create(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor,
                                        std::string_view name) {
-  return std::make_shared<library::Server>(std::move(device), std::move(representor), name);
+  return detail::make_context<library::Server>(std::move(device), std::move(representor), name);
 }
 
 library::Server::Server(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor, std::string_view name)
@@ -179,6 +179,11 @@ void library::Server::closed(Connection& connection) noexcept {
   erase(connection);
   disconnected_(connection, true, user_data());
   detail::ContextTasks::settle(*this);
+}
+
+void library::Server::silence() noexcept {
+  EndpointContext::silence();
+  connected_ = disconnected_ = [](comch::Connection&, bool, std::uint64_t) {};
 }
 
 void library::Server::erase(Connection& connection) noexcept {

@@ -29,6 +29,7 @@ class Server final : public EndpointContext<comch::Server> {
   void lost(Connection& connection, Status status) noexcept override;
   void unestablished(Connection& connection, Status status, std::string_view why) noexcept override;
   void closed(Connection& connection) noexcept override;
+  void silence() noexcept override;
 
   void stop_listening() noexcept;
   void erase(Connection& connection) noexcept;

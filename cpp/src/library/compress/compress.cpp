@@ -87,7 +87,7 @@ library::Compress::Compress(std::shared_ptr<Device> device) : DataContext(std::m
 library::Compress::~Compress() { abandon(); }
 
 std::shared_ptr<Compress> Compress::create(std::shared_ptr<Device> device) {
-  return std::make_shared<library::Compress>(std::move(device));
+  return detail::make_context<library::Compress>(std::move(device));
 }
 
 bool Compress::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().compress.has_value(); }

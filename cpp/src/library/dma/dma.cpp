@@ -49,7 +49,7 @@ library::Dma::Dma(std::shared_ptr<Device> device) : DataContext(std::move(device
 }
 
 std::shared_ptr<Dma> Dma::create(std::shared_ptr<Device> device) {
-  return std::make_shared<library::Dma>(std::move(device));
+  return detail::make_context<library::Dma>(std::move(device));
 }
 
 library::Dma::~Dma() { abandon(); }

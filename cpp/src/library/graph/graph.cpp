@@ -1,6 +1,8 @@
 #include "pydoca/graph.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/drops.hpp"
+#include "detail/ready_list.hpp"
 #include "library/graph/instance_run.hpp"
 
 #include <algorithm>
@@ -47,7 +49,8 @@ std::shared_ptr<Graph> Graph::create(std::shared_ptr<ProgressEngine> engine) {
   if (engine == nullptr) {
     throw Error(Status::invalid_value, "create graph: the progress engine is null");
   }
-  return std::shared_ptr<Graph>(new Graph(std::move(engine)));
+  return {new Graph(std::move(engine)),
+          [](Graph* graph) { graph->engine_->ready_list().drops().drop(*graph->deferred_); }};
 }
 
 Graph::Graph(std::shared_ptr<ProgressEngine> engine)

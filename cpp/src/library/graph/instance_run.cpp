@@ -167,12 +167,12 @@ void InstanceRun::start(NodeRun& node) noexcept {
       }
       break;
     case GraphNode::Type::user:
-      status = node.user_(node.cookie_);
+      status = deferred_.is_silent() ? Status::shutdown : node.user_(node.cookie_);
       break;
     case GraphNode::Type::graph:
       return start_sub(node);
   }
-  settle(node, status);
+  settle(node, deferred_.is_silent() ? Status::shutdown : status);
 }
 
 void InstanceRun::start_sub(NodeRun& node) noexcept {
@@ -248,6 +248,9 @@ void InstanceRun::finish() noexcept {
     parent_->instance_->ended(*parent_, failure_);
     return;
   }
+  if (deferred_.is_silent()) [[unlikely]] {
+    return;
+  }
   const Graph::Callback callback = failure_ == Status::success ? callbacks_.on_success : callbacks_.on_error;
   callback(instance_, instance_.user_data(), graph().user_data());
 }
@@ -281,9 +284,8 @@ bool DeferredNodes::progress_one(bool& more) noexcept {
   if (node == nullptr) {
     return false;
   }
-  const std::shared_ptr<Graph> held = graph_.shared_from_this();  // the callback may drop it
   InstanceRun::of(*node).start_deferred(*node);
-  more = held.use_count() > 1 && !nodes_.empty();
+  more = !nodes_.empty();
   return true;
 }
 

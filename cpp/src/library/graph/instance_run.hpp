@@ -5,6 +5,7 @@
 #include "pydoca/task.hpp"
 
 #include "core/task_observer.hpp"
+#include "detail/drops.hpp"
 #include "detail/intrusive_list.hpp"
 #include "detail/ready_node.hpp"
 
@@ -127,8 +128,8 @@ class InstanceRun {
 };
 
 /// The nodes of a graph's instances that progress() starts: roots that are functions or graphs, as submit() calls
-/// nothing of the application's; and tasks whose queue was full.
-class DeferredNodes final : public ReadyNode {
+/// nothing of the application's; and tasks whose queue was full. They stand for the graph where that is dropped.
+class DeferredNodes final : public ReadyNode, public Droppable {
  public:
   explicit DeferredNodes(Graph& graph) noexcept;
   ~DeferredNodes() override { leave(); }
@@ -141,11 +142,16 @@ class DeferredNodes final : public ReadyNode {
   }
   /// Forgets the nodes of an instance that is being destroyed.
   void forget(const InstanceRun& run) noexcept;
+  /// Whether the graph was dropped in a callback: nothing starts any more, and none of its callbacks is called.
+  bool is_silent() const noexcept { return is_silent_; }
 
  private:
   bool progress_one(bool& more) noexcept override;
+  void silence() noexcept override { is_silent_ = true; }
+  void destroy() noexcept override { delete &graph_; }
 
   Graph& graph_;
+  bool is_silent_ = false;
   IntrusiveQueue<NodeRun, &NodeRun::next> nodes_;
 };
 

@@ -101,7 +101,7 @@ library::MmapAdvise::MmapAdvise(std::shared_ptr<Device> device) : DataContext(st
 library::MmapAdvise::~MmapAdvise() { abandon(); }
 
 std::shared_ptr<MmapAdvise> MmapAdvise::create(std::shared_ptr<Device> device) {
-  return std::make_shared<library::MmapAdvise>(std::move(device));
+  return detail::make_context<library::MmapAdvise>(std::move(device));
 }
 
 bool MmapAdvise::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().mmap_advise.has_value(); }

@@ -38,7 +38,7 @@ library::Rdma::Rdma(std::shared_ptr<Device> device) : RdmaOwner(std::move(device
 }
 
 std::shared_ptr<Rdma> Rdma::create(std::shared_ptr<Device> device) {
-  return std::make_shared<library::Rdma>(std::move(device));
+  return detail::make_context<library::Rdma>(std::move(device));
 }
 
 library::Rdma::~Rdma() {
@@ -247,6 +247,12 @@ bool library::Rdma::progress_one(bool& more) noexcept {
 
 Task& library::Rdma::task_of(backend::Operation& operation) const noexcept {
   return static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(operation));
+}
+
+void library::Rdma::silence() noexcept {
+  QueueContext::silence();
+  requested_ = [](pydoca::RdmaConnection&, std::uint64_t) {};
+  established_ = failed_ = disconnected_ = nullptr;
 }
 
 bool library::Rdma::deliver_event(bool& more) noexcept {

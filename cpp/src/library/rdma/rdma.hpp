@@ -29,6 +29,7 @@ class Rdma final : public RdmaOwner {
   bool poll_one(bool& more) noexcept override;
   bool progress_one(bool& more) noexcept override;
   Task& task_of(backend::Operation& operation) const noexcept override;
+  void silence() noexcept override;
 
   void settle_sizes();
   void close_connections(Status why) noexcept;

@@ -165,7 +165,7 @@ std::unique_ptr<backend::DataQueue> library::Sha::create_queue(const backend::Qu
 }
 
 std::shared_ptr<Sha> Sha::create(std::shared_ptr<Device> device) {
-  return std::make_shared<library::Sha>(std::move(device));
+  return detail::make_context<library::Sha>(std::move(device));
 }
 
 bool Sha::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().sha.has_value(); }

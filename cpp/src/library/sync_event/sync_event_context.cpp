@@ -196,7 +196,7 @@ std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
     throw Error(Status::not_supported,
                 "sync event as context: an event whose subscriber is the DPA has the synchronous mode only");
   }
-  auto context = std::make_shared<library::SyncEventContext>(shared_from_this());
+  auto context = detail::make_context<library::SyncEventContext>(shared_from_this());
   own.context_ = context;
   return context;
 }
