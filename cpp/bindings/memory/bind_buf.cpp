@@ -20,6 +20,7 @@ namespace {
 
 void set_buf_slots(PyHeapTypeObject* type) {
   collectable<BufObject>().value(type);
+  type->ht_type.tp_dealloc = &BufObject::dealloc;
   set_view_slots<BufObject>(type);
 }
 

@@ -68,7 +68,7 @@ PyObject* get(PyObject* self, PyObject* mmap, const Range& range) {
   const Status status = inventory.get_by_args(map, range.addr, range.len, range.data, range.data_len, buf);
   if (status != Status::success) refuse(status, inventory, *map, range);
   const auto object = [](PyObject* of) { return py::reinterpret_borrow<py::object>(of); };
-  return py::cast(BufObject::adopt(*buf, object(self), object(mmap))).release().ptr();
+  return BufObject::make(*buf, object(self), object(mmap)).release().ptr();
 }
 
 /// None, or no argument, means the map's start, and all bytes that follow.

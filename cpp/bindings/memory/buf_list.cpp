@@ -33,15 +33,40 @@ py::tuple snapshot_of(const Buf& buf) {
 
 }  // namespace
 
-BufList::BufList() noexcept : previous_(std::exchange(all_lists.last, this)) {
+BufList::BufList() noexcept { join(); }
+
+BufList::~BufList() {
+  leave();
+  give_back();
+}
+
+void BufList::join() noexcept {
+  previous_ = std::exchange(all_lists.last, this);
   (previous_ != nullptr ? previous_->next_ : all_lists.first) = this;
 }
 
-BufList::~BufList() {
+void BufList::leave() noexcept {
   (previous_ != nullptr ? previous_->next_ : all_lists.first) = next_;
   (next_ != nullptr ? next_->previous_ : all_lists.last) = previous_;
+  next_ = nullptr;
+}
+
+void BufList::begin(Element element) {
+  elements.push_back(std::move(element));
+  leave();
+  join();  // as the newest
+}
+
+BufList::Element BufList::end() noexcept {
+  give_back();
+  Element last = elements.empty() ? Element{} : std::move(elements.front());
+  elements.clear();
+  return last;
+}
+
+/// This fails while a task of the engine has the list. The list then leaks, which is better than two uses of one buf.
+void BufList::give_back() noexcept {
   if (elements.empty()) return;
-  // This fails while a task of the engine has the list. The list then leaks, which is better than two uses of one buf.
   Buf& head = *elements.front().buf;
   bool left = true;
   while (left) {

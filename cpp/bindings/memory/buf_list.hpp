@@ -30,6 +30,10 @@ struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
   BufList() noexcept;
   ~BufList();
 
+  /// Makes the buf of which the caller has the one reference the only element of an empty list.
+  void begin(Element element);
+  /// Ends a list of one element at most, which begin() can use again, and returns that element.
+  Element end() noexcept;
   /// Drops every reference. No task may have the list. What Python has of it answers bad_state from now on.
   void release();
   bool is_in_flight() const noexcept { return !elements.empty() && elements.front().buf->in_flight(); }
@@ -48,7 +52,12 @@ struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
   std::vector<Element> elements;  ///< in the list's order; empty once the references are dropped
 
  private:
-  BufList* previous_;
+  // The lists that exist know each other.
+  void join() noexcept;
+  void leave() noexcept;
+  void give_back() noexcept;
+
+  BufList* previous_ = nullptr;
   BufList* next_ = nullptr;
 };
 

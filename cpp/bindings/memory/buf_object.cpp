@@ -7,6 +7,7 @@
 #include "memory/mmap_object.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -14,6 +15,14 @@
 namespace pydoca::bindings {
 
 namespace {
+
+struct Spares {
+  std::array<PyObject*, 128> objects{};
+  std::size_t count = 0;
+};
+
+/// Objects without a reference and without a buf. Needs the GIL.
+constinit Spares spares;
 
 std::string advice(Status status, const Buf& buf) {
   if (status == Status::not_permitted && !buf.is_first()) {
@@ -61,10 +70,43 @@ BufObject::~BufObject() {
   if (!is_released()) list_->elements[index()].object = nullptr;
 }
 
-std::shared_ptr<BufObject> BufObject::adopt(Buf& buf, py::object source, py::object mmap) {
-  auto list = std::make_shared<BufList>();
-  list->elements.push_back({&buf, std::move(source), std::move(mmap), nullptr});
-  return std::make_shared<BufObject>(std::move(list), 0);
+py::object BufObject::make(Buf& buf, py::object source, py::object mmap) {
+  const auto give_back = [](Buf* taken) { taken->dec_refcount(); };
+  std::unique_ptr<Buf, decltype(give_back)> taken(&buf, give_back);
+  BufList::Element element{&buf, std::move(source), std::move(mmap), nullptr};
+  if (spares.count == 0) {
+    auto list = std::make_shared<BufList>();
+    list->begin(std::move(element));
+    taken.release();
+    return py::cast(std::make_shared<BufObject>(std::move(list), 0));
+  }
+  PyObject* const spare = spares.objects[spares.count - 1];
+  BufObject& self = *static_cast<BufObject*>(first_value(spare));
+  element.object = &self;
+  self.list_->begin(std::move(element));
+  self.buf_ = taken.release();
+  --spares.count;
+  _Py_NewReference(spare);
+  PyObject_GC_Track(spare);
+  return py::reinterpret_steal<py::object>(spare);
+}
+
+void BufObject::dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  // A Python subclass may hold more state than this code can clear.
+  auto* const object =
+      Py_TYPE(self)->tp_dealloc == &BufObject::dealloc ? static_cast<BufObject*>(first_value(self)) : nullptr;
+  if (object == nullptr || has_weak_references(self) || !object->become_spare(self)) end_instance(self);
+}
+
+bool BufObject::become_spare(PyObject* self) noexcept {
+  const bool is_alone = list_.use_count() == 1 && list_->elements.size() <= 1 && weak_from_this().use_count() == 1;
+  if (!is_alone || spares.count == spares.objects.size()) return false;
+  // The last step drops them: maps may end then, and run Python code.
+  const BufList::Element last = list_->end();
+  const auto pinned = std::exchange(pinned_, nullptr);
+  spares.objects[spares.count++] = self;
+  return true;
 }
 
 std::shared_ptr<BufObject> BufObject::adopt_copy(Buf& buf, const py::object& inventory, const BufObject& source) {

@@ -22,12 +22,16 @@ namespace pydoca::bindings {
 /// destruction need the GIL.
 class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
  public:
-  /// Takes over the one reference of a new buf. source (a BufInventory or BufPool) and mmap are Python objects.
-  static std::shared_ptr<BufObject> adopt(Buf& buf, py::object source, py::object mmap);
+  /// The Python object of a new buf, whose one reference it takes over, also where there is no memory for the object.
+  /// source (a BufInventory or BufPool) and mmap are Python objects.
+  static py::object make(Buf& buf, py::object source, py::object mmap);
+  /// The tp_dealloc of the class. The object of a buf that is in no list stays, for a new buf: to make an object and to
+  /// end it costs more than a short copy.
+  static void dealloc(PyObject* self);
   /// Does the same for a new copy of source's list.
   static std::shared_ptr<BufObject> adopt_copy(Buf& buf, const py::object& inventory, const BufObject& source);
 
-  /// For adopt(), adopt_copy() and object_at(), which ensure that no element has two objects.
+  /// For make(), adopt_copy() and object_at(), which ensure that no element has two objects.
   BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept;
   ~BufObject();
 
@@ -64,6 +68,8 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   void each_reference(References& references) const;
 
  private:
+  /// Gives everything back, and leaves self, which has no references, for a new buf. False when it must end.
+  bool become_spare(PyObject* self) noexcept;
   /// dec_refcount(), under that name in messages.
   std::uint16_t drop_reference(std::string_view what);
   std::size_t index() const noexcept { return list_->index_of(*buf_); }

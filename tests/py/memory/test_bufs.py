@@ -1,5 +1,8 @@
 """Inventories and bufs: sections, reference counts, lists."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -393,3 +396,80 @@ class TestLists:
         assert inventory.num_free_elements == 1
         copy.close()
         assert inventory.num_free_elements == 4
+
+
+class TestObjectsThatServeAgain:
+    """The Python object of a buf serves the next buf; nothing of the first one shows."""
+
+    def test_a_weak_reference_ends_with_its_buf(self, inventory, mmap):
+        buf = inventory.get_by_data(mmap)
+        weak = weakref.ref(buf)
+        del buf
+        later = inventory.get_by_data(mmap)
+        assert weak() is None
+        assert weakref.ref(later)() is later
+
+    def test_the_next_buf_has_its_own_sections_and_source(self, mmap):
+        first, other = pydoca.BufInventory(1), pydoca.BufInventory(1)
+        buf = first.get_by_data(mmap)
+        buf.inc_refcount()
+        buf.set_data(buf.head + 8, 4)
+        del buf
+        buf = other.get_by_addr(mmap, len=32)
+        assert (sections(buf), buf.refcount, buf.is_released, buf.mmap) == ((0, 0, 32), 1, False, mmap)
+        assert (first.num_free_elements, other.num_free_elements) == (1, 0)
+
+    def test_one_that_was_released_serves_again(self, inventory, mmap):
+        buf = inventory.get_by_data(mmap)
+        buf.close()
+        del buf
+        later = inventory.get_by_data(mmap)
+        assert not later.is_released
+        assert len(later) == 64
+
+    def test_it_keeps_neither_map_nor_inventory(self):
+        mmap, inventory = pydoca.open_device("p0").mmap(bytearray(64)), pydoca.BufInventory(1)
+        ends = [weakref.ref(mmap), weakref.ref(inventory)]
+        buf = inventory.get_by_data(mmap)
+        assert np.asarray(buf).nbytes == 64
+        del buf, mmap, inventory
+        assert [end() for end in ends] == [None, None]
+
+    def test_the_end_of_a_map_may_take_the_object_that_ends(self, inventory, mmap):
+        taken = []
+        ending = pydoca.open_device("p0").mmap(
+            bytearray(8), free_callback=lambda _: taken.append(inventory.get_by_data(mmap))
+        )
+        buf = inventory.get_by_data(ending)
+        del ending
+        del buf
+        [buf] = taken
+        assert (buf.mmap, len(buf), inventory.num_free_elements) == (mmap, 64, 7)
+
+    def test_those_of_a_list_end(self, bufs, inventory):
+        head, later = bufs[:2]
+        head.chain(later)
+        del bufs[:], head
+        assert inventory.num_free_elements == 6
+        assert (later.is_first, later.is_last) == (False, True)
+        del later
+        assert inventory.num_free_elements == 8
+
+    def test_more_than_are_kept(self, mmap):
+        inventory = pydoca.BufInventory(1000)
+        for _ in range(2):
+            bufs = [inventory.get_by_data(mmap) for _ in range(1000)]
+            assert len({id(buf) for buf in bufs}) == 1000
+            del bufs
+            assert inventory.num_free_elements == 1000
+
+    def test_it_can_be_in_a_cycle(self, mmap):
+        inventory = pydoca.BufInventory(1)
+        for _ in range(2):
+            inventory.user_data = None
+            inventory.user_data = inventory.get_by_data(mmap)
+        end = weakref.ref(inventory)
+        del inventory
+        gc.collect()
+        assert end() is None
+        assert mmap.num_bufs == 0
