@@ -18,10 +18,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace pydoca::benchmarks {
@@ -76,12 +79,24 @@ class FreeList {
   Node* first_ = nullptr;
 };
 
+enum class Threads : std::uint8_t { one, many };
+
+/// A started map of the elements, for bufs that one thread gets, or many.
+std::shared_ptr<Mmap> map_for(Threads threads) {
+  const auto memory = Memory::allocate(num_elements * element_size);
+  auto map = mapped(Device::open(find_device("p0", Side::dpu)), memory->data(), memory->size(), memory);
+  if (threads == Threads::many) {
+    map->stop();
+    map->enable_thread_safety();
+    map->start();
+  }
+  return map;
+}
+
 class Bufs {
  public:
-  Bufs()
-      : device_(Device::open(find_device("p0", Side::dpu))),
-        memory_(Memory::allocate(num_elements * element_size)),
-        map_(mapped(device_, memory_->data(), memory_->size(), memory_)),
+  explicit Bufs(std::shared_ptr<Mmap> map = map_for(Threads::one))
+      : map_(std::move(map)),
         inventory_(BufInventory::create(num_elements)),
         pool_(BufPool::create(num_elements, element_size, map_)) {
     inventory_->start();
@@ -99,8 +114,6 @@ class Bufs {
   }
 
  private:
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<Memory> memory_;
   std::shared_ptr<Mmap> map_;
   std::shared_ptr<BufInventory> inventory_;
   std::shared_ptr<BufPool> pool_;
@@ -114,9 +127,33 @@ Action of_free_list() {
   };
 }
 
-Action of_inventory() {
-  return [bufs = std::make_shared<Bufs>()](std::uint64_t units) {
+Action of_inventory(std::shared_ptr<Mmap> map = map_for(Threads::one)) {
+  return [bufs = std::make_shared<Bufs>(std::move(map))](std::uint64_t units) {
     in_bursts(units, [&] { return bufs->of_inventory(); }, [](Buf* buf) { require(buf->dec_refcount()); });
+  };
+}
+
+/// Each thread does all of the units.
+Action side_by_side(Action first, Action second) {
+  return [first = std::move(first), second = std::move(second)](std::uint64_t units) {
+    const std::jthread other([&] { second(units); });
+    first(units);
+  };
+}
+
+/// A buf of an inventory, and a copy of so many bytes: bufs that are new for each copy, or the same ones.
+Action copies_by_bufs(std::shared_ptr<Mmap> map, std::size_t size, bool are_new) {
+  auto bufs = std::make_shared<Bufs>(std::move(map));
+  return [bufs, buf = bufs->of_inventory(), size, are_new,
+          to = std::vector<std::byte>(size)](std::uint64_t units) mutable {
+    for (; units > 0; --units) {
+      if (are_new) {
+        require(buf->dec_refcount());
+        buf = bufs->of_inventory();
+      }
+      std::memcpy(to.data(), reinterpret_cast<const void*>(buf->data()), size);
+      use(to.data());
+    }
   };
 }
 
@@ -154,6 +191,31 @@ Action of_mempool() {
 }
 #endif
 
+/// Two threads whose maps and inventories one thread has made, against two that have each made their own: what lies
+/// beside one another in memory must not make them slower.
+void add_two_threads(std::vector<Figure>& all) {
+  const auto compare = [&all](const std::string& name, const std::function<Action()>& make) {
+    Action elsewhere;
+    std::jthread([&] { elsewhere = make(); }).join();
+    all.push_back({name + ", two threads, of one maker against two", Rule::cost_ratio_at_most, 1.05, num_units,
+                   side_by_side(make(), make()), side_by_side(make(), std::move(elsewhere))});
+  };
+  compare("bufs of two maps", [] { return of_inventory(); });
+  for (const std::size_t size : {std::size_t{64}, std::size_t{4096}}) {
+    for (const bool are_new : {false, true}) {
+      compare("copy of " + std::to_string(size) + " B, " + (are_new ? "new bufs" : "the same bufs") + " of two maps",
+              [=] { return copies_by_bufs(map_for(Threads::one), size, are_new); });
+    }
+  }
+  all.push_back({"copy of 4096 B, new bufs of a thread-safe map, one thread, against another map",
+                 Rule::cost_ratio_at_most, 1.2, num_units, copies_by_bufs(map_for(Threads::many), 4096, true),
+                 copies_by_bufs(map_for(Threads::one), 4096, true)});
+  const auto shared = map_for(Threads::many);
+  all.push_back({"bufs of one thread-safe map, two threads, against one thread's", Rule::cost_ratio_at_most, 8,
+                 num_units, side_by_side(of_inventory(shared), of_inventory(shared)),
+                 of_inventory(map_for(Threads::many))});
+}
+
 std::vector<Figure> figures() {
   std::vector<Figure> all{
       {"buf of an inventory, got and given back, above a free list", Rule::excess_ns_at_most, 5, num_units,
@@ -161,6 +223,7 @@ std::vector<Figure> figures() {
       {"buf of a pool, got and given back, above a free list", Rule::excess_ns_at_most, 5, num_units, of_pool(),
        of_free_list()},
   };
+  add_two_threads(all);
 #ifdef PYDOCA_HAS_DPDK
   all.push_back({"buf of an inventory, against rte_mempool's element", Rule::cost_ratio_at_most, 1, num_units,
                  of_inventory(), of_mempool()});

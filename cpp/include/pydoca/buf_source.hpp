@@ -17,7 +17,8 @@ namespace pydoca {
 ///
 /// Thread safety: one thread at a time, together with its bufs. Getting and returning bufs allocates nothing, and uses
 /// no locked instruction unless the map has thread safety.
-class BufSource {
+// Aligned, as each buf that is got or given back writes to it: the sources of two threads share no cache line.
+class alignas(64) BufSource {
  public:
   BufSource(const BufSource&) = delete;
   BufSource& operator=(const BufSource&) = delete;

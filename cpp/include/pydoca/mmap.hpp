@@ -41,7 +41,8 @@ namespace pydoca {
 /// Thread safety: one thread at a time, and that includes getting and giving back its bufs; num_bufs() may be called
 /// from any. After enable_thread_safety(), bufs may be got and given back by several threads, each with an inventory or
 /// pool of its own.
-class Mmap {
+// Aligned, as each buf that is got or given back writes to its map: maps of two threads share no cache line.
+class alignas(64) Mmap {
  public:
   /// Called by close() or the destructor, in their thread, where the map was started since the callback was set. addr
   /// and len: the range, in bytes.
