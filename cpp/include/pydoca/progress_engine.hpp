@@ -54,7 +54,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   ProgressEngine& operator=(const ProgressEngine&) = delete;
 
   /// Connects a context for life (doca_pe_connect_ctx). Throws invalid_value for null, not_permitted when the context
-  /// has an engine already, bad_state unless it is idle, and when it or the engine is closed.
+  /// has an engine already and in another thread than the engine's, bad_state unless it is idle, when it or the engine
+  /// is closed and in a forked child.
   void connect(const std::shared_ptr<Context>& context);
   /// Ends the use of the engine for good; idempotent. Imports that are under way fail with shutdown. Throws in_use
   /// while a connected context is neither closed nor destroyed.
@@ -84,7 +85,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Disarms it, so that it is not readable (doca_pe_clear_notification). Needed after each wake-up in the mode
   /// progress_selective, which is the default.
   void clear_notification() noexcept;
-  /// Throws bad_state in a callback.
+  /// Throws bad_state in a callback and in a forked child, not_permitted in another thread than the engine's.
   void set_event_mode(EventMode mode);
   EventMode event_mode() const noexcept { return event_mode_; }
   /// Whether progress() would advance something now, apart from events that wait in file descriptors.

@@ -142,6 +142,7 @@ void ProgressEngine::connect(const std::shared_ptr<Context>& context) {
     throw Error(Status::invalid_value, "connect: the context is null");
   }
   require_open("connect");
+  require_thread("connect", context->kind());
   context->require_idle("connect");
   if (context->engine_ != nullptr) {
     throw Error(Status::not_permitted,
@@ -279,6 +280,7 @@ void ProgressEngine::clear_notification() noexcept {
 void ProgressEngine::count_wake_up() noexcept { wake_ups_ += std::exchange(has_slept_, false) ? 1U : 0U; }
 
 void ProgressEngine::set_event_mode(EventMode mode) {
+  require_thread("set_event_mode");
   if (ready_->drops().is_progressing()) {
     throw Error(Status::bad_state, "set_event_mode: not in a callback");
   }

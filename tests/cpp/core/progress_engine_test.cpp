@@ -174,19 +174,28 @@ TEST_F(ProgressEngineTest, BelongsToTheFirstThreadThatUsesIt) {
   std::size_t drained = 99;
   Status check = Status::unknown;
   Status start = Status::unknown;
+  Status connect = Status::unknown;
+  Status mode = Status::unknown;
   std::string description;
   DmaRig other(device, pe, 1);
+  const auto unconnected = Dma::create(device);
   std::jthread([&] {
     advanced = pe->progress();
     drained = pe->drain(10);
     check = pe->check_thread();
     description = pe->describe_thread();
     start = thrown_by([&] { other.dma->start(); });
+    connect = thrown_by([&] { pe->connect(unconnected); });
+    mode = thrown_by([&] { pe->set_event_mode(EventMode::progress_all); });
   }).join();
   EXPECT_EQ(advanced, 0);
   EXPECT_EQ(drained, 0U);
   EXPECT_EQ(check, Status::not_permitted);
   EXPECT_EQ(start, Status::not_permitted);
+  EXPECT_EQ(connect, Status::not_permitted);
+  EXPECT_EQ(unconnected->progress_engine(), nullptr);
+  EXPECT_EQ(mode, Status::not_permitted);
+  EXPECT_EQ(pe->event_mode(), EventMode::progress_selective);
   EXPECT_NE(description.find(std::to_string(::gettid())), std::string::npos) << description;
   EXPECT_EQ(rig.completions.size(), 0U);
   EXPECT_EQ(pe->progress(), 1);

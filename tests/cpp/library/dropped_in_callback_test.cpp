@@ -489,8 +489,11 @@ void import_map(Stage& stage, bool is_closed) {
   exported->set_memrange(memory->data(), 4096, memory);
   exported->set_permissions(Access::local_read_write | Access::pci_read_write);
   exported->start();
-  auto import = Import<Mmap>::begin(stage.get<ProgressEngine>("engine"), stage.get<Device>("device"),
-                                    exported->export_pci(*owner));
+  std::unique_ptr<Import<Mmap>> import;
+  do {  // the owner, a thread of this process, may answer at once
+    import = Import<Mmap>::begin(stage.get<ProgressEngine>("engine"), stage.get<Device>("device"),
+                                 exported->export_pci(*owner));
+  } while (import->is_over());
   import->set_callback([] {
     Stage::called("import");
     Stage::drop();
