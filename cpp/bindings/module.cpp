@@ -31,6 +31,7 @@ PYBIND11_MODULE(_core, module) {
   bind_version(module);
   pydoca::bindings::install_interrupt_check();
   for (const auto bind : pydoca::bindings::all) bind(module);
+  for (const char* base : {"Context", "Task"}) pydoca::bindings::made_by_libraries(module, base);
   pydoca::bindings::bind_never_awaited(module);
   pydoca::bindings::require_init(module);
   module.def("publish", &pydoca::bindings::publish, pybind11::arg("object"), pybind11::arg("module_name"));

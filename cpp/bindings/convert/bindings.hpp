@@ -86,6 +86,9 @@ inline constexpr std::array all{&bind_status,
 
 /// A class that programs do not call: the error of a call names what makes such an object.
 void made_by(py::module_& module, const char* name, const std::string& call);
+/// The same of a class from which libraries derive theirs: the error names the first library's, as an example. Call it
+/// once they are bound.
+void made_by_libraries(py::module_& module, const char* name);
 /// Gives all classes of awaitables their warning. Call it once they are bound.
 void bind_never_awaited(py::module_& module);
 

@@ -97,7 +97,6 @@ void bind_context(py::module_& module) {
   bind_context_life(type);
   bind_context_properties(type);
   type.def("__repr__", context_repr);
-  made_by(module, "Context", "one of its libraries, such as Dma()");
 }
 
 }  // namespace pydoca::bindings

@@ -169,7 +169,6 @@ void bind_task(py::module_& module) {
   bind_task_properties(type);
   type.def("__repr__", task_repr);
   bind_library_task(module);
-  made_by(module, "Task", "one of its libraries, such as Dma.memcpy()");
 }
 
 }  // namespace pydoca::bindings

@@ -40,7 +40,7 @@ ENGINES = {
         (("mmap", "advise"), ("cache", "invalidate"), ("invalidate", "cache")), ("mmap_advise", "cache_"), 8
     ),
     "compression": Engine((("compress",), ("decompress",)), ("/compress/", "compress."), 8),
-    "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 16),
+    "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 12),
 }
 
 _CPP_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)

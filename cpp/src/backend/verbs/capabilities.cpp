@@ -1,6 +1,7 @@
 #include "pydoca/backend/rdma.hpp"
 
 #include "backend/verbs/adapter/adapter.hpp"
+#include "backend/verbs/adapter/limits.hpp"
 #include "backend/verbs/library/cm_library.hpp"
 #include "backend/verbs/queue/copy_queue.hpp"
 #include "detail/concat.hpp"
@@ -15,26 +16,7 @@ namespace pydoca::verbs {
 
 namespace {
 
-/// Lists longer than this make every entry of a queue larger, and drivers then have fewer of them than they say.
-constexpr int max_list_len = 16;
-constexpr int entries_per_list = 8;
 constexpr int max_connections = 4096;
-
-std::uint32_t list_len_of(const ibv_device_attr& limits) noexcept {
-  return static_cast<std::uint32_t>(std::clamp(limits.max_sge, 1, max_list_len));
-}
-
-/// Both ends of a queue pair complete into one queue, which has room for others, too.
-std::uint32_t queue_size_of(const ibv_device_attr& limits, int others) noexcept {
-  const int room = (limits.max_cqe - others) / 2;
-  return static_cast<std::uint32_t>(std::max(1, std::min(limits.max_qp_wr / entries_per_list, room)));
-}
-
-DmaCapabilities dma_of(const Adapter& adapter) {
-  return {.max_buf_size = adapter.port().max_msg_sz,
-          .max_buf_list_len = list_len_of(adapter.attributes()),
-          .max_num_tasks = queue_size_of(adapter.attributes(), static_cast<int>(CopyQueue::max_signal_interval))};
-}
 
 /// Up to the last one that is set.
 std::vector<Gid> gids_of(const Adapter& adapter) {
@@ -110,7 +92,7 @@ Refusals refusals_of(const Adapter& adapter) {
 Capabilities capabilities_of(const Adapter& adapter) {
   Capabilities capabilities;
   const bool has_atomics = adapter.attributes().atomic_cap != IBV_ATOMIC_NONE;
-  capabilities.dma = dma_of(adapter);
+  equip_with_copies(capabilities, adapter);
   capabilities.sync_event = {.export_to_remote_pci = false,
                              .create_from_export = false,
                              .export_to_remote_net = has_atomics,

@@ -1,3 +1,4 @@
+#include "pydoca/capability/libraries.hpp"
 #include "pydoca/faults.hpp"
 #include "pydoca/words.hpp"
 
@@ -8,6 +9,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <string>
+#include <tuple>
+#include <type_traits>
 
 namespace pydoca {
 
@@ -19,7 +23,6 @@ using detail::Words;
 
 constexpr std::array units{Unit{"ns"}, Unit{"us", 3}, Unit{"ms", 6}, Unit{"s", 9}, Unit{"min", 10, 6}};
 constexpr auto longest = std::int64_t{1} << 62;  // ns
-constexpr std::string_view some_capabilities = "{\"dma\": {\"max_buf_size\": 4096}}";
 
 /// Keys that every action has, in the order of messages, and keys of some.
 constexpr std::array<std::string_view, 9> selecting{"opcode",      "device", "side",  "nth",  "every",
@@ -46,6 +49,13 @@ Words all_keys() {
     }
   }
   return keys;
+}
+
+/// A limit of the first library, in messages: "{"dma": {"max_buf_size": 4096}}".
+std::string some_capabilities() {
+  constexpr auto library = std::get<0>(LibraryCapabilities::fields());
+  using Limits = std::remove_reference_t<decltype(LibraryCapabilities().*library.member)>::value_type;
+  return concat("{\"", library.name, "\": {\"", std::get<0>(Limits::fields()).name, "\": 4096}}");
 }
 
 /// "io_failed".
@@ -114,7 +124,7 @@ class RuleReader {
       refuse("it needs by, the time of the delay, such as by=\"2 ms\"");
     }
     if (rule_.action == FaultAction::misreport_capability && find("capabilities") == nullptr) {
-      refuse("it needs capabilities, such as ", some_capabilities);
+      refuse("it needs capabilities, such as ", some_capabilities());
     }
   }
 
@@ -155,7 +165,7 @@ class RuleReader {
       const std::string place = place_of("capabilities");
       if (const auto* const given = table->as<Table>(); given != nullptr && given->entries.empty()) {
         refuse("capabilities is an empty table, which changes nothing; give those to show, such as ",
-               some_capabilities);
+               some_capabilities());
       }
       Capabilities scratch;
       detail::read(*table, scratch, place);

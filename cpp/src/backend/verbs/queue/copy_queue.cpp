@@ -1,5 +1,6 @@
 #include "backend/verbs/queue/copy_queue.hpp"
 
+#include "backend/verbs/adapter/limits.hpp"
 #include "backend/verbs/library/failure.hpp"
 #include "backend/verbs/memory/region.hpp"
 #include "backend/verbs/queue/queue_pair_attributes.hpp"
@@ -56,6 +57,13 @@ struct CopyQueue::Chain {
   std::vector<ibv_sge> sources;
   std::vector<ibv_sge> targets;
 };
+
+void equip_with_copies(Capabilities& capabilities, const Adapter& adapter) {
+  const ibv_device_attr& limits = adapter.attributes();
+  capabilities.dma = {.max_buf_size = adapter.port().max_msg_sz,
+                      .max_buf_list_len = list_len_of(limits),
+                      .max_num_tasks = queue_size_of(limits, static_cast<int>(CopyQueue::max_signal_interval))};
+}
 
 CopyQueue::Ring::Ring(std::uint32_t depth)
     : mask_(std::bit_ceil(depth) - 1), places_(std::make_unique<backend::Operation*[]>(std::size_t{mask_} + 1)) {}

@@ -2,7 +2,9 @@
 
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/queue.hpp"
+#include "pydoca/device_properties.hpp"
 
+#include "backend/verbs/adapter/adapter.hpp"
 #include "backend/verbs/queue/completions.hpp"
 #include "backend/verbs/queue/pair.hpp"
 
@@ -93,5 +95,8 @@ class CopyQueue final : public backend::DataQueue {
   bool pair_broken_ = false;  ///< operations that have begun come back flushed
   bool removed_ = false;
 };
+
+/// An adapter's, which copies by its queue pairs.
+void equip_with_copies(Capabilities& capabilities, const Adapter& adapter);
 
 }  // namespace pydoca::verbs
