@@ -31,13 +31,9 @@ class DecompressTaskObject final : public DataTaskObject<CompressDecompressDefla
   std::uint32_t adler_ = 0;
 };
 
-Status take_decompress(Compress& compress, CompressDecompressDeflateTask*& slot) {
-  return compress.decompress_deflate(nullptr, nullptr, 0, slot);
-}
-
-using DecompressKind = DataKind<CompressDecompressDeflateTask, compress_decompress_deflate,
-                                &Compress::set_decompress_deflate_conf, &Compress::num_tasks, &take_decompress>;
-using CompressObject = DataContextObject<Compress, DecompressKind>;
+using CompressObject =
+    DataContextObject<Compress, DataKind<compress_decompress_deflate, &Compress::set_decompress_deflate_conf,
+                                         &Compress::num_tasks, &Compress::decompress_deflate>>;
 
 std::span<PyMethodDef> compress_methods() {
   static std::array methods{task_method<compress_decompress_deflate, &CompressObject::make<DecompressTaskObject>>(

@@ -11,10 +11,7 @@ namespace pydoca::bindings {
 namespace {
 
 using DmaTaskObject = DataTaskObject<DmaMemcpyTask, dma_memcpy>;
-Status take_memcpy(Dma& dma, DmaMemcpyTask*& slot) { return dma.memcpy(nullptr, nullptr, 0, slot); }
-
-using DmaObject =
-    DataContextObject<Dma, DataKind<DmaMemcpyTask, dma_memcpy, &Dma::set_memcpy_conf, &Dma::num_tasks, &take_memcpy>>;
+using DmaObject = DataContextObject<Dma, DataKind<dma_memcpy, &Dma::set_memcpy_conf, &Dma::num_tasks, &Dma::memcpy>>;
 
 std::span<PyMethodDef> dma_methods() {
   static std::array methods{task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>(

@@ -9,28 +9,10 @@ namespace pydoca::bindings {
 
 namespace {
 
-class InvalidateTaskObject final : public LibraryTaskObject {
- public:
-  InvalidateTaskObject(py::object context, MmapAdviseInvalidateCacheTask& slot)
-      : LibraryTaskObject(std::move(context), slot, 0, mmap_advise_invalidate_cache, room_) {}
-
- private:
-  void set_operands() override {
-    static_cast<void>(static_cast<MmapAdviseInvalidateCacheTask&>(*slot()).set_buf(element_of(operand(0).object)));
-    LibraryTaskObject::set_operands();
-  }
-
-  OperandValue room_[mmap_advise_invalidate_cache.operands.size()];
-};
-
-Status take_invalidation(MmapAdvise& advise, MmapAdviseInvalidateCacheTask*& slot) {
-  return advise.invalidate_cache(nullptr, 0, slot);
-}
-
+using InvalidateTaskObject = DataTaskObject<MmapAdviseInvalidateCacheTask, mmap_advise_invalidate_cache>;
 using MmapAdviseObject =
-    DataContextObject<MmapAdvise,
-                      DataKind<MmapAdviseInvalidateCacheTask, mmap_advise_invalidate_cache,
-                               &MmapAdvise::set_invalidate_cache_conf, &MmapAdvise::num_tasks, &take_invalidation>>;
+    DataContextObject<MmapAdvise, DataKind<mmap_advise_invalidate_cache, &MmapAdvise::set_invalidate_cache_conf,
+                                           &MmapAdvise::num_tasks, &MmapAdvise::invalidate_cache>>;
 
 std::span<PyMethodDef> advise_methods() {
   static std::array methods{task_method<mmap_advise_invalidate_cache, &MmapAdviseObject::make<InvalidateTaskObject>>(
@@ -43,14 +25,12 @@ std::span<PyMethodDef> advise_methods() {
 
 void bind_invalidate_task(py::module_& module) {
   // Without LibraryTask, whose src and dst it does not have.
-  py::classh<InvalidateTaskObject, TaskObject>(
+  py::classh<InvalidateTaskObject, TaskObject> type(
       module, "MmapAdviseInvalidateCacheTask",
       "Drops the data of buf from the caches of the DPU, so that the next access reads memory. What the caches\n"
-      "have changed is written back first.")
-      .def_property(
-          "buf", [](const InvalidateTaskObject& self) { return self.get(mmap_advise_operands[0]); },
-          [](InvalidateTaskObject& self, const py::object& value) { self.set(mmap_advise_operands[0], value); },
-          "The Buf, None once the task is freed. Setting it raises InUseError in flight.");
+      "have changed is written back first.");
+  bind_operand(type, mmap_advise_operands[0],
+               "The Buf, None once the task is freed. Setting it raises InUseError in flight.");
   made_by(module, "MmapAdviseInvalidateCacheTask", "MmapAdvise.invalidate_cache()");
 }
 

@@ -65,14 +65,9 @@ class PartialHashTaskObject final : public DataTaskObject<ShaPartialHashTask, sh
   }
 };
 
-Status take_hash(Sha& sha, ShaHashTask*& slot) { return sha.hash(nullptr, nullptr, ShaAlgorithm::sha256, 0, slot); }
-Status take_partial_hash(Sha& sha, ShaPartialHashTask*& slot) {
-  return sha.partial_hash(nullptr, nullptr, ShaAlgorithm::sha256, 0, slot);
-}
-
-using HashKind = DataKind<ShaHashTask, sha_hash, &Sha::set_hash_conf, &Sha::num_tasks, &take_hash>;
-using PartialHashKind = DataKind<ShaPartialHashTask, sha_partial_hash, &Sha::set_partial_hash_conf,
-                                 &Sha::num_partial_hash_tasks, &take_partial_hash>;
+using HashKind = DataKind<sha_hash, &Sha::set_hash_conf, &Sha::num_tasks, &Sha::hash>;
+using PartialHashKind =
+    DataKind<sha_partial_hash, &Sha::set_partial_hash_conf, &Sha::num_partial_hash_tasks, &Sha::partial_hash>;
 using ShaObject = DataContextObject<Sha, HashKind, PartialHashKind>;
 
 std::span<PyMethodDef> sha_methods() {

@@ -120,17 +120,12 @@ void bind_task_properties(Class& type) {
 /// Binds the operands that tasks of several libraries have, under DOCA's names.
 void bind_library_task(py::module_& module) {
   py::classh<LibraryTaskObject, TaskObject> type(module, "LibraryTask", "A task that works on bufs.");
-  const auto buf = [&](const Operand& operand, const char* doc) {
-    type.def_property(
-        operand.name, [&operand](const LibraryTaskObject& self) { return self.get(operand); },
-        [&operand](LibraryTaskObject& self, const py::object& value) { self.set(operand, value); }, doc);
-  };
-  buf(source_and_target[0],
-      "The Buf with the data. None when tasks of this kind have no src, and once the task is freed. Setting\n"
-      "it raises InUseError in flight.");
-  buf(source_and_target[1],
-      "The Buf to which the task appends, or that an atomic changes. None when tasks of this kind have no\n"
-      "dst, and once the task is freed. Setting it raises InUseError in flight.");
+  bind_operand(type, source_and_target[0],
+               "The Buf with the data. None when tasks of this kind have no src, and once the task is freed. Setting\n"
+               "it raises InUseError in flight.");
+  bind_operand(type, source_and_target[1],
+               "The Buf to which the task appends, or that an atomic changes. None when tasks of this kind have no\n"
+               "dst, and once the task is freed. Setting it raises InUseError in flight.");
 }
 
 /// The status, and the explanation without its advice.

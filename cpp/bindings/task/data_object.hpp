@@ -1,4 +1,4 @@
-/// What the bindings of libraries have in common whose tasks read src and fill dst.
+/// What the bindings of libraries have in common whose tasks read src and fill dst, or read one buf.
 #pragma once
 
 #include <pydoca/task_traits.hpp>
@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -34,26 +35,53 @@ class DataTaskObject : public LibraryTaskObject {
   Slot* library_task() const noexcept { return static_cast<Slot*>(slot()); }
   void set_operands() final {
     Slot& task = *library_task();
-    static_cast<void>(task.set_src(element_of(operand(task_traits.find("src")).object)));
-    static_cast<void>(task.set_dst(element_of(operand(task_traits.find("dst")).object)));
+    if constexpr (task_traits.has("src")) {
+      static_cast<void>(task.set_src(buf(task_traits.find("src"))));
+      static_cast<void>(task.set_dst(buf(task_traits.find("dst"))));
+    } else {
+      static_cast<void>(task.set_buf(buf(task_traits.find("buf"))));
+    }
     set_others(task);
     LibraryTaskObject::set_operands();
   }
   virtual void set_others(Slot& /*task*/) {}
 
  private:
+  Buf* buf(std::size_t place) const { return element_of(operand(place).object); }
+
   OperandValue room_[task_traits.operands.size()];
 };
 
-/// A kind of tasks of a library: its class, its traits, the library's methods for its conf and its number, and
-/// take_task(library, slot), which takes one without operands.
-template <class TaskSlot, const TaskTraits& task_traits, auto set_tasks, auto count_tasks, auto take_task>
+/// A library's method that makes a task. Its parameters are the operands, user_data and the task.
+template <class Method>
+struct TaskMethod;
+template <class Library, class... Parameters>
+struct TaskMethod<Status (Library::*)(Parameters...) noexcept> {
+  static constexpr std::size_t num_given = sizeof...(Parameters) - 1;
+  template <std::size_t place>
+  using Parameter = std::tuple_element_t<place, std::tuple<Parameters...>>;
+  using Slot = std::remove_pointer_t<std::remove_reference_t<Parameter<num_given>>>;
+
+  /// Without operands, which the task gets before each submission.
+  static Status call(Library& library, Status (Library::*method)(Parameters...) noexcept, Slot*& slot) noexcept {
+    return [&]<std::size_t... place>(std::index_sequence<place...> /*all*/) {
+      return (library.*method)(Parameter<place>()..., slot);
+    }(std::make_index_sequence<num_given>());
+  }
+};
+
+/// A kind of tasks of a library: its traits, and the library's methods for its conf, its number and its tasks.
+template <const TaskTraits& task_traits, auto set_tasks, auto count_tasks, auto take_task>
 struct DataKind {
-  using Slot = TaskSlot;
+  using Method = TaskMethod<decltype(take_task)>;
+  using Slot = Method::Slot;
   static constexpr const TaskTraits& traits = task_traits;
   static constexpr auto set_conf = set_tasks;
   static constexpr auto num_tasks = count_tasks;
-  static constexpr auto take = take_task;
+  template <class Library>
+  static Status take(Library& library, Slot*& slot) noexcept {
+    return Method::call(library, take_task, slot);
+  }
 };
 
 /// A context whose tasks are of these kinds, in the order of their numbers.

@@ -81,6 +81,15 @@ class LibraryTaskObject : public TaskObject {
   std::uint64_t length_ = 0;  ///< the bytes of src or buf, for messages
 };
 
+/// A property for a buf of a task: the class of a LibraryTaskObject.
+template <typename Class>
+void bind_operand(Class& type, const Operand& operand, const char* doc) {
+  using TaskClass = Class::type;
+  type.def_property(
+      operand.name, [&operand](const TaskClass& self) { return self.get(operand); },
+      [&operand](TaskClass& self, const py::object& value) { self.set(operand, value); }, doc);
+}
+
 /// A task of that kind with these operands: a spare of the context, or a new one around new_slot(), which throws when
 /// there is no slot. context is the Python object, Object its class. user_data may be null.
 template <class TaskClass, class Object, class Prepared, class NewSlot>

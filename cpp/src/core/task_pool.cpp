@@ -17,4 +17,10 @@ void TaskPool::configure(std::string_view what, Task::Callback on_success, Task:
   num_tasks_ = num_tasks;
 }
 
+void ContextTasks::configure(Context& context, std::size_t kind, std::string_view what, Task::Callback on_success,
+                             Task::Callback on_error, std::uint32_t num_tasks, std::uint32_t limit) {
+  context.require_idle(concat(what, " of"));
+  pool(context, kind).configure(what, on_success, on_error, num_tasks, limit);
+}
+
 }  // namespace pydoca::detail

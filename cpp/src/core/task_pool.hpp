@@ -121,6 +121,9 @@ class ContextTasks {
  public:
   /// The pool of one kind, by the library's number of it.
   static TaskPool& pool(const Context& context, std::size_t kind) noexcept { return context.pools_[kind]; }
+  /// The same as TaskPool::configure(), unless the context is not idle: throws bad_state then. what: "set memcpy conf".
+  static void configure(Context& context, std::size_t kind, std::string_view what, Task::Callback on_success,
+                        Task::Callback on_error, std::uint32_t num_tasks, std::uint32_t limit);
   /// Has the pools of all configured kinds make their tasks, each as T(context, pool, kind); returns how many kinds
   /// that are.
   template <std::derived_from<Task> T, std::derived_from<Context> C>

@@ -26,4 +26,11 @@ std::string explain_failed_data(const Violation& violation, const Buf* src, cons
   return and_context_stops(reason);
 }
 
+std::string explain_failed_data(const Violation& violation, const char* operand, const Buf* buf, const Device& device) {
+  const std::string reason = violation.limit == nullptr
+                                 ? explain_access(operand, buf, device, Use::reads, Access::pci_read_only)
+                                 : std::string();
+  return and_context_stops(reason.empty() ? explain(violation, device.info()) : reason);
+}
+
 }  // namespace pydoca::detail

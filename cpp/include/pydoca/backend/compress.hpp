@@ -15,15 +15,19 @@ enum class DecompressFault : std::uint8_t {
   too_much,     ///< source expands to more than the device gives in one operation
 };
 
-/// An operation of the compression engine: appends to target what source's data, one DEFLATE stream (RFC 1951), expands
-/// to. What follows the stream's last block in source is ignored. Fails with io_failed, and says why, where it cannot
-/// be expanded; a part of target's tailroom may have been written then.
-struct DecompressOperation : DataOperation {
-  // What the device tells when the operation has ended.
+/// What the device tells when an operation has ended.
+struct DecompressAnswer {
   std::uint64_t filled = 0;  ///< bytes that target's tailroom has got
   std::uint32_t crc = 0;     ///< CRC-32 of these bytes (RFC 1952)
   std::uint32_t adler = 0;   ///< Adler-32 of these bytes (RFC 1950)
   DecompressFault fault = DecompressFault::none;
+};
+
+/// An operation of the compression engine: appends to target what source's data, one DEFLATE stream (RFC 1951), expands
+/// to. What follows the stream's last block in source is ignored. Fails with io_failed, and says why, where it cannot
+/// be expanded; a part of target's tailroom may have been written then.
+struct DecompressOperation : DataOperation, DecompressAnswer {
+  using Answer = DecompressAnswer;
 };
 
 }  // namespace pydoca::backend

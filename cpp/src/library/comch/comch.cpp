@@ -108,9 +108,8 @@ std::uint32_t Endpoint::max_msg_size() const noexcept { return own_->options_.ma
 std::uint32_t Endpoint::recv_queue_size() const noexcept { return own_->options_.recv_queue_size; }
 
 void Endpoint::set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
-  require_idle("set send conf of");
-  detail::ContextTasks::pool(*this, 0).configure("set send conf", on_success, on_error, num_tasks,
-                                                 max_send_tasks(device()->info()));
+  detail::ContextTasks::configure(*this, 0, "set send conf", on_success, on_error, num_tasks,
+                                  max_send_tasks(device()->info()));
 }
 
 std::uint32_t Endpoint::num_send_tasks() const noexcept { return detail::ContextTasks::pool(*this, 0).num_tasks(); }

@@ -1,9 +1,8 @@
 #include "library/compress/compress.hpp"
 
-#include "pydoca/capabilities.hpp"
-
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
+#include "library/require_library.hpp"
 #include "library/set_operand.hpp"
 
 #include <utility>
@@ -15,11 +14,7 @@ namespace {
 using backend::DecompressFault;
 
 const CompressCapabilities& compress_capabilities(const DeviceInfo& info) {
-  if (!info.capabilities().compress) {
-    throw Error(Status::not_supported, detail::concat("compress: ", info.name(), " has no compression engine: ",
-                                                      find_capability("compress").of(info).reason));
-  }
-  return *info.capabilities().compress;
+  return detail::require_library(info, info.capabilities().compress, "compress", "has no compression engine");
 }
 
 std::string sentence_of(DecompressFault fault, const Buf& src, const Buf& dst) {
@@ -80,12 +75,6 @@ void library::DecompressTask::finish(Status status) noexcept {
   }
 }
 
-library::Compress::Compress(std::shared_ptr<Device> device) : DataContext(std::move(device), compress_engine) {
-  static_cast<void>(compress_capabilities(this->device()->info()));
-}
-
-library::Compress::~Compress() { abandon(); }
-
 std::shared_ptr<Compress> Compress::create(std::shared_ptr<Device> device) {
   return detail::make_context<library::Compress>(std::move(device));
 }
@@ -104,20 +93,15 @@ std::uint32_t Compress::max_num_tasks(const DeviceInfo& info) { return compress_
 
 void Compress::set_decompress_deflate_conf(Task::Callback on_success, Task::Callback on_error,
                                            std::uint32_t num_tasks) {
-  require_idle("set decompress_deflate conf of");
-  detail::ContextTasks::pool(*this, 0).configure("set decompress_deflate conf", on_success, on_error, num_tasks,
-                                                 max_num_tasks(device()->info()));
+  detail::ContextTasks::configure(*this, 0, "set decompress_deflate conf", on_success, on_error, num_tasks,
+                                  max_num_tasks(device()->info()));
 }
 
 std::uint32_t Compress::num_tasks() const noexcept { return detail::ContextTasks::pool(*this, 0).num_tasks(); }
 
 Status Compress::decompress_deflate(Buf* src, Buf* dst, std::uint64_t user_data,
                                     CompressDecompressDeflateTask*& task) noexcept {
-  const Status status = detail::ContextTasks::take(*this, 0, user_data, task);
-  if (status == Status::success) {
-    static_cast<library::DecompressTask&>(*task).give(src, dst);
-  }
-  return status;
+  return detail::take_data_task<library::DecompressTask>(*this, 0, user_data, task, src, dst);
 }
 
 }  // namespace pydoca

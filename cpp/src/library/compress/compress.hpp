@@ -20,24 +20,11 @@ inline constexpr backend::EngineTraits compress_engine{
     .lack = "expand data: it has no compression engine",
     .opcodes = compress_opcodes,
     .is_present = [](const Capabilities& capabilities) noexcept { return capabilities.compress.has_value(); },
-    .filled = [](const backend::DataOperation& operation) noexcept -> std::uint64_t {
-      return static_cast<const backend::DecompressOperation&>(operation).filled;
-    },
+    .filled = detail::told_length<backend::DecompressOperation>,
     .cut = detail::cut_to_a_byte,
     .copy = detail::copy_request<backend::DecompressOperation>,
-    .take_answer =
-        [](const backend::DataOperation& from, backend::DataOperation& to) noexcept {
-          const auto& told = static_cast<const backend::DecompressOperation&>(from);
-          auto& answer = static_cast<backend::DecompressOperation&>(to);
-          answer.filled = told.filled;
-          answer.crc = told.crc;
-          answer.adler = told.adler;
-          answer.fault = told.fault;
-        },
-    .set_filled =
-        [](backend::DataOperation& operation, std::uint64_t length) noexcept {
-          static_cast<backend::DecompressOperation&>(operation).filled = length;
-        }};
+    .take_answer = detail::take_answer<backend::DecompressOperation>,
+    .set_filled = detail::tell_length<backend::DecompressOperation>};
 
 class Compress;
 
@@ -52,10 +39,9 @@ class alignas(64) DecompressTask final
   void finish(Status status) noexcept override;
 };
 
-class Compress final : public detail::DataContext<pydoca::Compress, DecompressTask> {
+class Compress final : public detail::DataContext<pydoca::Compress, DecompressTask, compress_engine> {
  public:
-  explicit Compress(std::shared_ptr<Device> device);
-  ~Compress() override;
+  using DataContext::DataContext;
 };
 
 }  // namespace pydoca::library

@@ -44,15 +44,9 @@ bool library::DmaMemcpyTask::breaks_limit(Violation* why) const noexcept {
   return size > room && broken(why, {.limit = detail::limits::room, .operand = "dst", .value = size, .allowed = room});
 }
 
-library::Dma::Dma(std::shared_ptr<Device> device) : DataContext(std::move(device), dma_engine) {
-  static_cast<void>(dma_capabilities(this->device()->info()));
-}
-
 std::shared_ptr<Dma> Dma::create(std::shared_ptr<Device> device) {
   return detail::make_context<library::Dma>(std::move(device));
 }
-
-library::Dma::~Dma() { abandon(); }
 
 bool Dma::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().dma.has_value(); }
 std::uint64_t Dma::max_buf_size(const DeviceInfo& info) { return dma_capabilities(info).max_buf_size; }
@@ -60,9 +54,8 @@ std::uint32_t Dma::max_buf_list_len(const DeviceInfo& info) { return dma_capabil
 std::uint32_t Dma::max_num_tasks(const DeviceInfo& info) { return dma_capabilities(info).max_num_tasks; }
 
 void Dma::set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
-  require_idle("set memcpy conf of");
-  detail::ContextTasks::pool(*this, 0).configure("set memcpy conf", on_success, on_error, num_tasks,
-                                                 max_num_tasks(device()->info()));
+  detail::ContextTasks::configure(*this, 0, "set memcpy conf", on_success, on_error, num_tasks,
+                                  max_num_tasks(device()->info()));
 }
 
 std::uint32_t Dma::num_tasks() const noexcept { return detail::ContextTasks::pool(*this, 0).num_tasks(); }
@@ -73,11 +66,7 @@ void Dma::set_ordered_completions(bool ordered) {
 }
 
 Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept {
-  const Status status = detail::ContextTasks::take(*this, 0, user_data, task);
-  if (status == Status::success) [[likely]] {
-    static_cast<library::DmaMemcpyTask&>(*task).give(src, dst);
-  }
-  return status;
+  return detail::take_data_task<library::DmaMemcpyTask>(*this, 0, user_data, task, src, dst);
 }
 
 std::unique_ptr<backend::DataQueue> library::Dma::create_queue(const backend::QueueOptions& options) {

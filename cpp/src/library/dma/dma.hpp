@@ -34,10 +34,9 @@ class alignas(64) DmaMemcpyTask final : public detail::DataTask<pydoca::DmaMemcp
   void finish(Status status) noexcept override { take_back_data(status, length); }
 };
 
-class Dma final : public detail::DataContext<pydoca::Dma, DmaMemcpyTask> {
+class Dma final : public detail::DataContext<pydoca::Dma, DmaMemcpyTask, dma_engine> {
  public:
-  explicit Dma(std::shared_ptr<Device> device);
-  ~Dma() override;
+  using DataContext::DataContext;
 
  private:
   std::unique_ptr<backend::DataQueue> create_queue(const backend::QueueOptions& options) override;

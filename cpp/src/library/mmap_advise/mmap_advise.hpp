@@ -7,10 +7,7 @@
 #include "library/data_task.hpp"
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 
 namespace pydoca::library {
 
@@ -29,30 +26,19 @@ inline constexpr backend::EngineTraits mmap_advise_engine{
 
 class MmapAdvise;
 
-class alignas(64) InvalidateCacheTask final : public MmapAdviseInvalidateCacheTask, public backend::DataOperation {
+class alignas(64) InvalidateCacheTask final
+    : public detail::DataTask<MmapAdviseInvalidateCacheTask, backend::DataOperation, MmapAdvise> {
  public:
-  using Library = MmapAdvise;
-  InvalidateCacheTask(MmapAdvise& context, detail::TaskPool& pool, std::size_t kind) noexcept;
+  using DataTask::DataTask;
 
-  /// The operand of a task that was just taken.
-  void give(Buf* buf) noexcept { buf_ = buf; }
-
-  std::string explain(Status status) const override;
   bool breaks_limit(detail::Violation* why) const noexcept override;
-  Status post(bool flush) noexcept override;
-  void finish(Status status) noexcept override;
-  void promise_operands(std::int32_t change, detail::Promise promise) noexcept override {
-    detail::Operands::promise(buf(), change, promise);
-  }
-
- private:
-  MmapAdvise& library() const noexcept;
+  Status post(bool flush) noexcept override { return post_data(flush); }
+  void finish(Status status) noexcept override { take_back_data(status, 0); }
 };
 
-class MmapAdvise final : public detail::DataContext<pydoca::MmapAdvise, InvalidateCacheTask> {
+class MmapAdvise final : public detail::DataContext<pydoca::MmapAdvise, InvalidateCacheTask, mmap_advise_engine> {
  public:
-  explicit MmapAdvise(std::shared_ptr<Device> device);
-  ~MmapAdvise() override;
+  using DataContext::DataContext;
 };
 
 }  // namespace pydoca::library

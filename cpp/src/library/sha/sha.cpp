@@ -1,9 +1,8 @@
 #include "library/sha/sha.hpp"
 
-#include "pydoca/capabilities.hpp"
-
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
+#include "library/require_library.hpp"
 #include "library/set_operand.hpp"
 
 #include <utility>
@@ -13,11 +12,7 @@ namespace pydoca {
 namespace {
 
 const ShaCapabilities& sha_capabilities(const DeviceInfo& info) {
-  if (!info.capabilities().sha) {
-    throw Error(Status::not_supported,
-                detail::concat("sha: ", info.name(), " has no SHA engine: ", find_capability("sha").of(info).reason));
-  }
-  return *info.capabilities().sha;
+  return detail::require_library(info, info.capabilities().sha, "sha", "has no SHA engine");
 }
 
 bool is_algorithm(ShaAlgorithm algorithm) noexcept { return static_cast<std::size_t>(algorithm) < num_sha_algorithms; }
@@ -148,10 +143,6 @@ void library::ShaTask::keep_message() noexcept {
 
 void library::ShaTask::forget() noexcept { begun_ = is_final_ = has_result_ = false; }
 
-library::Sha::Sha(std::shared_ptr<Device> device) : DataContext(std::move(device), sha_engine) {
-  static_cast<void>(sha_capabilities(this->device()->info()));
-}
-
 library::Sha::~Sha() { abandon(); }
 
 std::unique_ptr<backend::DataQueue> library::Sha::create_queue(const backend::QueueOptions& options) {
@@ -189,15 +180,13 @@ std::uint32_t Sha::partial_hash_block_size(const DeviceInfo& info, ShaAlgorithm 
 }
 
 void Sha::set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
-  require_idle("set hash conf of");
-  detail::ContextTasks::pool(*this, library::Sha::hash_kind)
-      .configure("set hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+  detail::ContextTasks::configure(*this, library::Sha::hash_kind, "set hash conf", on_success, on_error, num_tasks,
+                                  max_num_tasks(device()->info()));
 }
 
 void Sha::set_partial_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
-  require_idle("set partial_hash conf of");
-  detail::ContextTasks::pool(*this, library::Sha::partial_hash_kind)
-      .configure("set partial_hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+  detail::ContextTasks::configure(*this, library::Sha::partial_hash_kind, "set partial_hash conf", on_success, on_error,
+                                  num_tasks, max_num_tasks(device()->info()));
 }
 
 std::uint32_t Sha::num_tasks() const noexcept {
@@ -213,11 +202,7 @@ Status Sha::take_task(std::size_t kind, Buf* src, Buf* dst, ShaAlgorithm algorit
   if (!is_algorithm(algorithm)) {
     return Status::invalid_value;
   }
-  const Status status = detail::ContextTasks::take(*this, kind, user_data, task);
-  if (status == Status::success) [[likely]] {
-    static_cast<library::ShaTask&>(*task).give(src, dst, algorithm);
-  }
-  return status;
+  return detail::take_data_task<library::ShaTask>(*this, kind, user_data, task, src, dst, algorithm);
 }
 
 Status Sha::hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data, ShaHashTask*& task) noexcept {

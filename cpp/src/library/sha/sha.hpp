@@ -69,12 +69,12 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
   bool breaks_piece_limit(detail::Violation* why) const noexcept;
 };
 
-class Sha final : public detail::DataContext<pydoca::Sha, ShaTask> {
+class Sha final : public detail::DataContext<pydoca::Sha, ShaTask, sha_engine> {
  public:
   static constexpr std::size_t hash_kind = 0;
   static constexpr std::size_t partial_hash_kind = 1;
 
-  explicit Sha(std::shared_ptr<Device> device);
+  using DataContext::DataContext;
   ~Sha() override;
 
   /// A message for a task that has none yet; the task keeps it for as long as the context runs.
