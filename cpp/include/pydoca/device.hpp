@@ -81,8 +81,6 @@ struct UnavailableBackend {
 /// for another PYDOCA_BACKEND. From any thread.
 std::vector<UnavailableBackend> unavailable_backends();
 
-class DeviceUse;
-
 /// What keeps a device from being closed.
 enum class DeviceUser : std::uint8_t { memory_map, context, sync_event, representor, clock, dpa, protection_domain };
 
@@ -148,8 +146,9 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Opens one that representors() listed. Throws not_found when it is not, or no longer, in the list.
   std::shared_ptr<Representor> open_representor(const RepresentorProperties& properties);
 
+  class Use;
+
  private:
-  friend class DeviceUse;
   /// The device of info that is open, or a new one.
   static std::shared_ptr<Device> share(const DeviceInfo& info);
   /// Ends one opening; returns whether it was the last.
@@ -169,18 +168,18 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<std::size_t> open_count_{1};
   std::array<std::atomic<std::size_t>, 7> users_{};  ///< by DeviceUser
   TraceLabel trace_label_;
-  std::unique_ptr<DeviceUse> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
+  std::unique_ptr<Use> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
 };
 
 /// A counted share of a device, held by each object on it: while there is one, the device cannot be closed. Belongs to
 /// one thread at a time.
-class DeviceUse {
+class Device::Use {
  public:
   /// Throws invalid_value for null, bad_state when the device is closed.
-  DeviceUse(std::shared_ptr<Device> device, DeviceUser user);
-  ~DeviceUse();
-  DeviceUse(DeviceUse&& other) noexcept = default;
-  DeviceUse& operator=(DeviceUse&&) = delete;
+  Use(std::shared_ptr<Device> device, DeviceUser user);
+  ~Use();
+  Use(Use&& other) noexcept = default;
+  Use& operator=(Use&&) = delete;
 
   /// Gives the share back before the destructor; idempotent. The device may be looked at still.
   void release() noexcept;
@@ -194,6 +193,7 @@ class DeviceUse {
   DeviceUser user_;
   bool released_ = false;
 };
+using DeviceUse = Device::Use;
 
 /// The one function of devices() that selector names: by its PCI address, long or short, its name, its ibdev name or
 /// its interface. An SF shares the address of its parent; the address then names the parent, if this process sees it.

@@ -285,7 +285,7 @@ std::vector<RepresentorProperties> Device::representors(RepFilter filter) const 
   return backend_->representors(filter);
 }
 
-DeviceUse::DeviceUse(std::shared_ptr<Device> device, DeviceUser user) : device_(std::move(device)), user_(user) {
+Device::Use::Use(std::shared_ptr<Device> device, DeviceUser user) : device_(std::move(device)), user_(user) {
   if (device_ == nullptr) {
     throw Error(Status::invalid_value, "a device is needed, and none was given");
   }
@@ -296,9 +296,9 @@ DeviceUse::DeviceUse(std::shared_ptr<Device> device, DeviceUser user) : device_(
   device_->users_.at(static_cast<std::size_t>(user)).fetch_add(1, std::memory_order_relaxed);
 }
 
-DeviceUse::~DeviceUse() { release(); }
+Device::Use::~Use() { release(); }
 
-void DeviceUse::release() noexcept {
+void Device::Use::release() noexcept {
   if (device_ != nullptr && !std::exchange(released_, true)) {
     // release, so that a thread that sees the count fall also sees what the user did to the device
     device_->users_.at(static_cast<std::size_t>(user_)).fetch_sub(1, std::memory_order_release);
