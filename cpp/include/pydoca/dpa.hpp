@@ -17,6 +17,7 @@
 
 namespace pydoca::library {
 struct DpaState;
+class KernelRun;
 }  // namespace pydoca::library
 
 namespace pydoca {
@@ -58,31 +59,20 @@ struct DpaMmap {
 /// The thread that a kernel runs on.
 class DpaThread {
  public:
+  virtual ~DpaThread() = default;
   DpaThread(const DpaThread&) = delete;
   DpaThread& operator=(const DpaThread&) = delete;
 
   /// Of the threads of one launch: 0 .. num_threads - 1.
-  std::uint32_t rank() const noexcept { return rank_; }
-  std::uint32_t num_threads() const noexcept { return num_threads_; }
+  virtual std::uint32_t rank() const noexcept = 0;
+  virtual std::uint32_t num_threads() const noexcept = 0;
   /// Whether the kernel should return: the DPA stops, or another kernel has failed. A kernel that runs for long asks.
-  bool is_stopping() const noexcept;
+  virtual bool is_stopping() const noexcept = 0;
   /// The thread of a launch that repeats runs no more once this kernel has returned (doca_dpa_dev_thread_finish).
-  void finish() noexcept { finished_ = true; }
+  virtual void finish() noexcept = 0;
 
- private:
-  friend class DpaRun;
-  DpaThread(std::shared_ptr<const library::DpaState> state, std::uint32_t rank, std::uint32_t num_threads,
-            std::uint64_t threshold) noexcept
-      : state_(std::move(state)), rank_(rank), num_threads_(num_threads), seen_(threshold) {}
-
-  std::shared_ptr<const library::DpaState> state_;
-  std::uint32_t rank_;
-  std::uint32_t num_threads_;
-  std::uint64_t seen_;               ///< of the launch's event
-  std::uint64_t notifications_ = 0;  ///< that have led to a turn
-  Status status_ = Status::success;  ///< why it ends
-  bool has_run_ = false;
-  bool finished_ = false;
+ protected:
+  DpaThread() = default;
 };
 
 /// What a kernel does. An exception that leaves it is a fatal error of the DPA.
@@ -107,45 +97,32 @@ struct DpaLaunch {
 /// One launch. From any thread.
 class DpaRun {
  public:
-  /// Until all threads are done: success; io_failed when a kernel has failed; driver when the device was removed;
-  /// shutdown when the DPA was stopped before; what wait_event answered; time_out; again when an interrupt ended the
-  /// wait; bad_state in a forked child.
-  [[nodiscard]] Status wait(std::chrono::nanoseconds timeout = DpaSyncEvent::forever) noexcept;
-  bool is_done() const noexcept;
-  /// Wakes the threads of a launch that repeats without an event (doca_dpa_dev_thread_notify), as a completion does:
-  /// a task's callback may call it. Notifications that come before a thread runs wake it once.
-  void notify() noexcept;
-  /// Why wait() answers status: one sentence.
-  std::string explain(Status status) const;
-
-  // For what brings its own threads (Dpa::prepare()), which run the kernel themselves: for each rank thread() once;
-  // then the kernel each time next_turn() says so; then end().
-  std::unique_ptr<DpaThread> thread(std::uint32_t rank) const;
-  /// Blocks until the kernel should run now, or answers false: the thread ends.
-  bool next_turn(DpaThread& thread) noexcept;
-  /// The kernel has failed: a fatal error, unless that follows from a stop.
-  void fail(DpaThread& thread, const char* why) noexcept;
-  void end(const DpaThread& thread) noexcept { end_thread(thread.status_); }
-
-  ~DpaRun();
+  virtual ~DpaRun() = default;
   DpaRun(const DpaRun&) = delete;
   DpaRun& operator=(const DpaRun&) = delete;
 
- private:
-  friend class Dpa;
-  struct Progress;
-  DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch);
-  void execute(std::uint32_t rank, const DpaKernel& kernel) noexcept;
-  Status wait_for_turn(DpaThread& thread) noexcept;
-  Status wait_for_turn_in_virtual_time(DpaThread& thread) noexcept;
-  Status wait_in_virtual_time(std::chrono::nanoseconds timeout) noexcept;
-  void end_thread(Status status) noexcept;
-  /// So many threads will not come.
-  void abandon(std::uint32_t threads) noexcept;
+  /// Until all threads are done: success; io_failed when a kernel has failed; driver when the device was removed;
+  /// shutdown when the DPA was stopped before; what wait_event answered; time_out; again when an interrupt ended the
+  /// wait; bad_state in a forked child.
+  [[nodiscard]] virtual Status wait(std::chrono::nanoseconds timeout = DpaSyncEvent::forever) noexcept = 0;
+  virtual bool is_done() const noexcept = 0;
+  /// Wakes the threads of a launch that repeats without an event (doca_dpa_dev_thread_notify), as a completion does:
+  /// a task's callback may call it. Notifications that come before a thread runs wake it once.
+  virtual void notify() noexcept = 0;
+  /// Why wait() answers status: one sentence.
+  virtual std::string explain(Status status) const = 0;
 
-  const std::shared_ptr<library::DpaState> state_;
-  const DpaLaunch launch_;
-  const std::unique_ptr<Progress> progress_;
+  // For what brings its own threads (Dpa::prepare()), which run the kernel themselves: for each rank thread() once;
+  // then the kernel each time next_turn() says so; then end().
+  virtual std::unique_ptr<DpaThread> thread(std::uint32_t rank) const = 0;
+  /// Blocks until the kernel should run now, or answers false: the thread ends.
+  virtual bool next_turn(DpaThread& thread) noexcept = 0;
+  /// The kernel has failed: a fatal error, unless that follows from a stop.
+  virtual void fail(DpaThread& thread, const char* why) noexcept = 0;
+  virtual void end(const DpaThread& thread) noexcept = 0;
+
+ protected:
+  DpaRun() = default;
 };
 
 /// The data-path accelerator of a device (DOCA DPA: struct doca_dpa): threads of the device that run kernels of this
@@ -205,6 +182,7 @@ class Dpa {
  private:
   Dpa(std::shared_ptr<Device> device, std::shared_ptr<library::DpaState> state) noexcept;
   const DpaKernel* find_kernel(const std::string& name) const;
+  std::shared_ptr<library::KernelRun> make_run(DpaLaunch launch);
   /// Throws bad_state in a forked child.
   void require_own(std::string_view what) const;
 

@@ -6,6 +6,7 @@
 #include "detail/concat.hpp"
 #include "detail/time/time.hpp"
 #include "detail/wait_limit.hpp"
+#include "library/dpa/dpa_run.hpp"
 #include "library/dpa/dpa_state.hpp"
 #include "library/virtual_wait.hpp"
 
@@ -172,7 +173,7 @@ void Dpa::close() {
 
 bool Dpa::is_running() const noexcept { return state_->phase.load(std::memory_order_acquire) == DpaPhase::running; }
 
-std::shared_ptr<DpaRun> Dpa::prepare(DpaLaunch launch) {
+std::shared_ptr<library::KernelRun> Dpa::make_run(DpaLaunch launch) {
   library::DpaState& state = *state_;
   constexpr std::string_view what = "launch a kernel on";
   require_own(what);
@@ -196,10 +197,12 @@ std::shared_ptr<DpaRun> Dpa::prepare(DpaLaunch launch) {
                detail::concat(launch.num_threads, " threads are wanted, ", state.threads, " of ", most, " are busy"));
   }
   const std::uint32_t threads = launch.num_threads;
-  std::shared_ptr<DpaRun> run(new DpaRun(state_, std::move(launch)));
+  auto run = std::make_shared<library::KernelRun>(state_, std::move(launch));
   state.threads += threads;
   return run;
 }
+
+std::shared_ptr<DpaRun> Dpa::prepare(DpaLaunch launch) { return make_run(std::move(launch)); }
 
 /// It stays until close(), which waits for the threads before that.
 const DpaKernel* Dpa::find_kernel(const std::string& name) const {
@@ -215,7 +218,7 @@ const DpaKernel* Dpa::find_kernel(const std::string& name) const {
 std::shared_ptr<DpaRun> Dpa::launch(DpaLaunch launch) {
   const DpaKernel* const kernel = find_kernel(launch.kernel);
   const std::uint32_t threads = launch.num_threads;
-  std::shared_ptr<DpaRun> run = prepare(std::move(launch));
+  const std::shared_ptr<library::KernelRun> run = make_run(std::move(launch));
   for (std::uint32_t rank = 0; rank < threads; ++rank) {
     try {
       state_->processor->start([run, rank, kernel] { run->execute(rank, *kernel); });

@@ -1,11 +1,11 @@
+#include "library/dpa/dpa_run.hpp"
+
 #include "pydoca/device.hpp"
-#include "pydoca/dpa.hpp"
 #include "pydoca/interrupt.hpp"
 
 #include "detail/concat.hpp"
 #include "detail/time/time.hpp"
 #include "detail/wait_limit.hpp"
-#include "library/dpa/dpa_state.hpp"
 #include "library/virtual_wait.hpp"
 
 #include <exception>
@@ -13,31 +13,20 @@
 #include <new>
 #include <utility>
 
-namespace pydoca {
+namespace pydoca::library {
 
-/// Under the state's mutex.
-struct DpaRun::Progress {
-  std::uint32_t threads_left;  ///< until done_event was changed, too
-  std::uint32_t threads_running;
-  std::uint64_t notifications = 0;
-  Status status = Status::success;
-};
-
-bool DpaThread::is_stopping() const noexcept {
+bool KernelThread::is_stopping() const noexcept {
   detail::look_in_virtual_time();
   return state_->interruption() != Status::success;
 }
 
-DpaRun::DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch)
+KernelRun::KernelRun(std::shared_ptr<DpaState> state, DpaLaunch launch)
     : state_(std::move(state)),
       launch_(std::move(launch)),
-      progress_(std::make_unique<Progress>(
-          Progress{.threads_left = launch_.num_threads, .threads_running = launch_.num_threads})) {}
+      threads_left_(launch_.num_threads),
+      threads_running_(launch_.num_threads) {}
 
-/// A run whose threads never came gives their places back.
-DpaRun::~DpaRun() { abandon(progress_->threads_left); }
-
-void DpaRun::abandon(std::uint32_t threads) noexcept {
+void KernelRun::abandon(std::uint32_t threads) noexcept {
   if (state_->is_inherited()) {
     return;
   }
@@ -46,12 +35,12 @@ void DpaRun::abandon(std::uint32_t threads) noexcept {
   }
 }
 
-std::unique_ptr<DpaThread> DpaRun::thread(std::uint32_t rank) const {
-  return std::unique_ptr<DpaThread>(new DpaThread(state_, rank, launch_.num_threads, launch_.wait_threshold));
+std::unique_ptr<DpaThread> KernelRun::thread(std::uint32_t rank) const {
+  return std::make_unique<KernelThread>(state_, rank, launch_);
 }
 
-void DpaRun::execute(std::uint32_t rank, const DpaKernel& kernel) noexcept {
-  DpaThread thread(state_, rank, launch_.num_threads, launch_.wait_threshold);
+void KernelRun::execute(std::uint32_t rank, const DpaKernel& kernel) noexcept {
+  KernelThread thread(state_, rank, launch_);
   try {
     while (next_turn(thread)) {
       kernel(thread, launch_.argument);
@@ -64,70 +53,73 @@ void DpaRun::execute(std::uint32_t rank, const DpaKernel& kernel) noexcept {
   end(thread);
 }
 
-void DpaRun::fail(DpaThread& thread, const char* why) noexcept {
-  thread.status_ = state_->interruption();
-  if (thread.status_ != Status::success) {
+void KernelRun::fail(DpaThread& failed, const char* why) noexcept {
+  auto& thread = static_cast<KernelThread&>(failed);
+  thread.status = state_->interruption();
+  if (thread.status != Status::success) {
     return;
   }
-  thread.status_ = Status::io_failed;
+  thread.status = Status::io_failed;
   try {
-    state_->fail(detail::concat("kernel \"", launch_.kernel, "\", thread ", thread.rank_, ": ", why));
+    state_->fail(detail::concat("kernel \"", launch_.kernel, "\", thread ", thread.rank(), ": ", why));
   } catch (const std::bad_alloc&) {
     state_->fail({});
   }
 }
 
-bool DpaRun::next_turn(DpaThread& thread) noexcept {
-  if (thread.has_run_ && (!launch_.repeats || thread.finished_)) {
-    thread.status_ = state_->failed.load(std::memory_order_acquire) ? Status::io_failed : Status::success;
+bool KernelRun::next_turn(DpaThread& idle) noexcept {
+  auto& thread = static_cast<KernelThread&>(idle);
+  if (thread.has_run && (!launch_.repeats || thread.finished)) {
+    thread.status = state_->failed.load(std::memory_order_acquire) ? Status::io_failed : Status::success;
     return false;
   }
-  thread.status_ = wait_for_turn(thread);
-  thread.has_run_ = true;
-  return thread.status_ == Status::success;
+  thread.status = wait_for_turn(thread);
+  thread.has_run = true;
+  return thread.status == Status::success;
 }
 
-Status DpaRun::wait_for_turn(DpaThread& thread) noexcept {
+Status KernelRun::wait_for_turn(KernelThread& thread) noexcept {
   if (launch_.wait_event != nullptr) {
-    const Status status = launch_.wait_event->wait_gt(thread.seen_, std::numeric_limits<std::uint64_t>::max());
-    return status == Status::success && launch_.repeats ? launch_.wait_event->get(thread.seen_) : status;
+    const Status status = launch_.wait_event->wait_gt(thread.seen, std::numeric_limits<std::uint64_t>::max());
+    return status == Status::success && launch_.repeats ? launch_.wait_event->get(thread.seen) : status;
   }
   if (detail::is_time_virtual()) [[unlikely]] {
     return wait_for_turn_in_virtual_time(thread);
   }
   std::unique_lock lock(state_->mutex);
-  const auto is_due = [&] { return !launch_.repeats || progress_->notifications > thread.notifications_; };
+  const auto is_due = [&] { return !launch_.repeats || notifications_ > thread.notifications; };
   Status status = state_->interruption();
   while (status == Status::success && !is_due()) {
     state_->changed.wait_for(lock, interrupt_slice);  // a removal does not notify
     status = state_->interruption();
   }
-  thread.notifications_ = progress_->notifications;
+  thread.notifications = notifications_;
   return status;
 }
 
-Status DpaRun::wait_for_turn_in_virtual_time(DpaThread& thread) noexcept {
+Status KernelRun::wait_for_turn_in_virtual_time(KernelThread& thread) noexcept {
   const auto is_over = [&] {
     const std::lock_guard lock(state_->mutex);
-    return !launch_.repeats || progress_->notifications > thread.notifications_ ||
-           state_->interruption() != Status::success;
+    return !launch_.repeats || notifications_ > thread.notifications || state_->interruption() != Status::success;
   };
   const Status waited = detail::wait_in_virtual_time(is_over, DpaSyncEvent::forever);
   const std::lock_guard lock(state_->mutex);
-  thread.notifications_ = progress_->notifications;
+  thread.notifications = notifications_;
   const Status status = state_->interruption();
   return status == Status::success ? waited : status;
 }
 
-void DpaRun::end_thread(Status status) noexcept {
+void KernelRun::end(const DpaThread& thread) noexcept { end_thread(static_cast<const KernelThread&>(thread).status); }
+
+void KernelRun::end_thread(Status status) noexcept {
   bool is_last = false;
   {
     const std::lock_guard lock(state_->mutex);
-    if (progress_->status == Status::success) {
-      progress_->status = status;
+    if (status_ == Status::success) {
+      status_ = status;
     }
-    is_last = --progress_->threads_running == 0;
-    status = progress_->status;
+    is_last = --threads_running_ == 0;
+    status = status_;
   }
   if (is_last && status == Status::success && launch_.done_event != nullptr) {
     std::uint64_t before = 0;
@@ -135,30 +127,30 @@ void DpaRun::end_thread(Status status) noexcept {
                                : launch_.done_event->update_set(launch_.done_value);
   }
   const std::lock_guard lock(state_->mutex);
-  progress_->status = is_last ? status : progress_->status;
-  --progress_->threads_left;
+  status_ = is_last ? status : status_;
+  --threads_left_;
   --state_->threads;
   state_->changed.notify_all();
 }
 
-bool DpaRun::is_done() const noexcept {
+bool KernelRun::is_done() const noexcept {
   if (state_->is_inherited()) {
     return true;
   }
   const std::lock_guard lock(state_->mutex);
-  return progress_->threads_left == 0;
+  return threads_left_ == 0;
 }
 
-void DpaRun::notify() noexcept {
+void KernelRun::notify() noexcept {
   if (state_->is_inherited()) {
     return;
   }
   const std::lock_guard lock(state_->mutex);
-  ++progress_->notifications;
+  ++notifications_;
   state_->changed.notify_all();
 }
 
-Status DpaRun::wait(std::chrono::nanoseconds timeout) noexcept {
+Status KernelRun::wait(std::chrono::nanoseconds timeout) noexcept {
   if (state_->is_inherited()) {
     return Status::bad_state;
   }
@@ -167,34 +159,34 @@ Status DpaRun::wait(std::chrono::nanoseconds timeout) noexcept {
   }
   detail::WaitLimit limit(timeout, interrupt_slice);
   std::unique_lock lock(state_->mutex);
-  while (progress_->threads_left != 0 && !state_->failed.load(std::memory_order_relaxed)) {
+  while (threads_left_ != 0 && !state_->failed.load(std::memory_order_relaxed)) {
     lock.unlock();
     const Status status = limit.check();
     lock.lock();
-    if (status != Status::success && progress_->threads_left != 0) {
+    if (status != Status::success && threads_left_ != 0) {
       return status;
     }
-    if (progress_->threads_left != 0) {
+    if (threads_left_ != 0) {
       state_->changed.wait_for(lock, interrupt_slice);
     }
   }
-  return progress_->threads_left == 0 ? progress_->status : Status::io_failed;
+  return threads_left_ == 0 ? status_ : Status::io_failed;
 }
 
-Status DpaRun::wait_in_virtual_time(std::chrono::nanoseconds timeout) noexcept {
+Status KernelRun::wait_in_virtual_time(std::chrono::nanoseconds timeout) noexcept {
   const auto is_over = [&] {
     const std::lock_guard lock(state_->mutex);
-    return progress_->threads_left == 0 || state_->failed.load(std::memory_order_relaxed);
+    return threads_left_ == 0 || state_->failed.load(std::memory_order_relaxed);
   };
   const Status waited = detail::wait_in_virtual_time(is_over, timeout);
   const std::lock_guard lock(state_->mutex);
-  if (progress_->threads_left == 0) {
-    return progress_->status;
+  if (threads_left_ == 0) {
+    return status_;
   }
   return state_->failed.load(std::memory_order_relaxed) ? Status::io_failed : waited;
 }
 
-std::string DpaRun::explain(Status status) const {
+std::string KernelRun::explain(Status status) const {
   switch (status) {
     case Status::io_failed: {
       const std::lock_guard lock(state_->mutex);
@@ -214,4 +206,4 @@ std::string DpaRun::explain(Status status) const {
   }
 }
 
-}  // namespace pydoca
+}  // namespace pydoca::library
