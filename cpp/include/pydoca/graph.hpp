@@ -15,6 +15,7 @@
 namespace pydoca::detail {
 class DeferredNodes;
 class InstanceRun;
+class OwnedInstance;
 }  // namespace pydoca::detail
 
 namespace pydoca {
@@ -31,8 +32,7 @@ class GraphNode {
   /// the instance.
   using User = Status (*)(std::uint64_t cookie);
 
-  /// For Graph alone.
-  GraphNode(Graph& graph, std::uint32_t index, Type type) noexcept : graph_(&graph), index_(index), type_(type) {}
+  virtual ~GraphNode() = default;
   GraphNode(const GraphNode&) = delete;
   GraphNode& operator=(const GraphNode&) = delete;
 
@@ -53,8 +53,8 @@ class GraphNode {
   /// "node 2 (dma)": for messages.
   std::string describe() const;
 
- private:
-  friend class Graph;
+ protected:
+  GraphNode(Graph& graph, std::uint32_t index, Type type) noexcept : graph_(&graph), index_(index), type_(type) {}
 
   Graph* graph_;
   std::shared_ptr<Context> context_;
@@ -139,22 +139,18 @@ class Graph : public std::enable_shared_from_this<Graph> {
   const std::shared_ptr<ProgressEngine>& progress_engine() const noexcept { return engine_; }
 
  private:
-  friend class GraphInstance;
-
   explicit Graph(std::shared_ptr<ProgressEngine> engine);
   /// Throws bad_state when started, naming what was attempted.
   void require_stopped(std::string_view what) const;
-  GraphNode& add_node(GraphNode::Type type);
   bool has_context_node() const noexcept;
   void require_ready(const GraphNode& node) const;
   void flatten();
-  void remove(GraphInstance& instance) noexcept;
 
   std::shared_ptr<ProgressEngine> engine_;
   std::unique_ptr<detail::DeferredNodes> deferred_;
   std::vector<std::unique_ptr<GraphNode>> nodes_;
   std::vector<std::uint32_t> successors_;  ///< of all nodes, by index, one node after the other; once started
-  std::vector<std::unique_ptr<GraphInstance>> instances_;
+  std::vector<std::unique_ptr<detail::OwnedInstance>> instances_;
   Callback on_success_ = nullptr;
   Callback on_error_ = nullptr;
   std::uint64_t user_data_ = 0;
@@ -215,17 +211,17 @@ class GraphInstance {
   /// Why submit() answered status, or the run failed with it: one sentence that names the node.
   std::string explain(Status status) const;
 
- private:
-  friend class Graph;
+ protected:
+  explicit GraphInstance(Graph& graph) noexcept;
 
-  GraphInstance(Graph& graph, std::size_t place);
+  std::unique_ptr<detail::InstanceRun> run_;
+
+ private:
   /// Throws bad_state while it runs, invalid_value for another graph's node, not_permitted for another type's.
   void require_settable(std::string_view what, const GraphNode& node, GraphNode::Type type) const;
   void require_own(std::string_view what, const GraphNode& node) const;
 
   Graph* graph_;
-  std::unique_ptr<detail::InstanceRun> run_;
-  std::size_t place_;  ///< in the graph's list
   std::uint64_t user_data_ = 0;
 };
 

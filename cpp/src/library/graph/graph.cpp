@@ -3,7 +3,7 @@
 #include "detail/concat.hpp"
 #include "detail/drops.hpp"
 #include "detail/ready_list.hpp"
-#include "library/graph/instance_run.hpp"
+#include "library/graph/owned.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -88,10 +88,6 @@ void Graph::set_timing(bool on) {
   timed_ = on;
 }
 
-GraphNode& Graph::add_node(GraphNode::Type type) {
-  return *nodes_.emplace_back(std::make_unique<GraphNode>(*this, static_cast<std::uint32_t>(nodes_.size()), type));
-}
-
 GraphNode& Graph::node_from_context(std::shared_ptr<Context> context) {
   require_stopped("add context node");
   if (context == nullptr) {
@@ -101,9 +97,7 @@ GraphNode& Graph::node_from_context(std::shared_ptr<Context> context) {
     throw Error(Status::invalid_value, concat("add context node: the ", context->kind(),
                                               " context is not on the graph's progress engine; connect it to that"));
   }
-  GraphNode& node = add_node(GraphNode::Type::context);
-  node.context_ = std::move(context);
-  return node;
+  return *nodes_.emplace_back(std::make_unique<detail::PlannedNode>(*this, nodes_.size(), std::move(context)));
 }
 
 GraphNode& Graph::node_from_user(GraphNode::User function) {
@@ -111,9 +105,7 @@ GraphNode& Graph::node_from_user(GraphNode::User function) {
   if (function == nullptr) {
     throw Error(Status::invalid_value, "add user node: the function is null");
   }
-  GraphNode& node = add_node(GraphNode::Type::user);
-  node.user_ = function;
-  return node;
+  return *nodes_.emplace_back(std::make_unique<detail::PlannedNode>(*this, nodes_.size(), function));
 }
 
 GraphNode& Graph::node_from_graph(std::shared_ptr<Graph> sub_graph) {
@@ -130,18 +122,16 @@ GraphNode& Graph::node_from_graph(std::shared_ptr<Graph> sub_graph) {
   if (!sub_graph->started_) {
     throw Error(Status::bad_state, "add graph node: the sub-graph is not started; start it first");
   }
-  GraphNode& node = add_node(GraphNode::Type::graph);
-  node.sub_graph_ = std::move(sub_graph);
-  return node;
+  return *nodes_.emplace_back(std::make_unique<detail::PlannedNode>(*this, nodes_.size(), std::move(sub_graph)));
 }
 
 void Graph::add_dependency(GraphNode& from, GraphNode& to) {
   require_stopped("add dependency");
-  if (from.graph_ != this || to.graph_ != this) {
-    throw Error(Status::invalid_value, concat("add dependency: ", (from.graph_ != this ? from : to).describe(),
+  if (&from.graph() != this || &to.graph() != this) {
+    throw Error(Status::invalid_value, concat("add dependency: ", (&from.graph() != this ? from : to).describe(),
                                               " is a node of another graph"));
   }
-  if (std::ranges::find(from.successors_, &to) != from.successors_.end()) {
+  if (std::ranges::find(from.successors(), &to) != from.successors().end()) {
     throw Error(Status::already_exist,
                 concat("add dependency: ", to.describe(), " depends on ", from.describe(), " already"));
   }
@@ -149,22 +139,21 @@ void Graph::add_dependency(GraphNode& from, GraphNode& to) {
     throw Error(Status::not_permitted, concat("add dependency: ", to.describe(), " must end before ", from.describe(),
                                               " already, so this would be a cycle"));
   }
-  from.successors_.push_back(&to);
-  ++to.num_predecessors_;
+  static_cast<detail::PlannedNode&>(from).precede(static_cast<detail::PlannedNode&>(to));
 }
 
 bool Graph::has_context_node() const noexcept {
   return std::ranges::any_of(nodes_, [](const auto& node) {
-    return node->type_ == GraphNode::Type::context ||
-           (node->type_ == GraphNode::Type::graph && node->sub_graph_->has_context_node());
+    return node->type() == GraphNode::Type::context ||
+           (node->type() == GraphNode::Type::graph && node->sub_graph()->has_context_node());
   });
 }
 
 void Graph::require_ready(const GraphNode& node) const {
-  if (node.type_ == GraphNode::Type::context && node.context_->state() != ContextState::running) {
+  if (node.type() == GraphNode::Type::context && node.context()->state() != ContextState::running) {
     throw Error(Status::bad_state, concat("start graph: the context of ", node.describe(), " does not run; start it"));
   }
-  if (node.type_ == GraphNode::Type::graph && !node.sub_graph_->started_) {
+  if (node.type() == GraphNode::Type::graph && !node.sub_graph()->started_) {
     throw Error(Status::bad_state, concat("start graph: the sub-graph of ", node.describe(), " is not started"));
   }
 }
@@ -172,8 +161,8 @@ void Graph::require_ready(const GraphNode& node) const {
 void Graph::flatten() {
   std::vector<std::uint32_t> successors;
   for (const auto& node : nodes_) {
-    for (const GraphNode* const successor : node->successors_) {
-      successors.push_back(successor->index_);
+    for (const GraphNode* const successor : node->successors()) {
+      successors.push_back(successor->index());
     }
   }
   successors_ = std::move(successors);
@@ -210,14 +199,8 @@ GraphInstance& Graph::create_instance() {
     throw Error(Status::no_memory, concat("create graph instance: all ", max_instances_,
                                           " exist; destroy one, or set a larger num_instances"));
   }
-  return *instances_.emplace_back(new GraphInstance(*this, instances_.size()));
-}
-
-void Graph::remove(GraphInstance& instance) noexcept {
-  const std::size_t place = instance.place_;
-  instances_.back()->place_ = place;
-  std::swap(instances_[place], instances_.back());
-  instances_.pop_back();
+  return *instances_.emplace_back(std::make_unique<detail::OwnedInstance>(
+      *this, instances_, successors_, *deferred_, detail::InstanceCallbacks{on_success_, on_error_}));
 }
 
 }  // namespace pydoca

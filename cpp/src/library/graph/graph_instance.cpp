@@ -1,16 +1,13 @@
 #include "pydoca/graph.hpp"
 
 #include "detail/concat.hpp"
-#include "library/graph/instance_run.hpp"
+#include "library/graph/owned.hpp"
 
 namespace pydoca {
 
 using detail::concat;
 
-GraphInstance::GraphInstance(Graph& graph, std::size_t place) : graph_(&graph), place_(place) {
-  run_ = std::make_unique<detail::InstanceRun>(*this, graph.successors_, *graph.deferred_,
-                                               detail::InstanceCallbacks{graph.on_success_, graph.on_error_});
-}
+GraphInstance::GraphInstance(Graph& graph) noexcept : graph_(&graph) {}
 
 GraphInstance::~GraphInstance() = default;
 
@@ -65,7 +62,7 @@ void GraphInstance::set_user_data(std::uint64_t data) {
 }
 
 Status GraphInstance::submit() noexcept {
-  if (const Status thread = graph_->engine_->check_thread(); thread != Status::success) {
+  if (const Status thread = graph_->progress_engine()->check_thread(); thread != Status::success) {
     return thread;
   }
   if (is_running() || run_->is_sub()) {
@@ -78,7 +75,7 @@ Status GraphInstance::destroy() noexcept {
   if (is_running() || run_->is_sub()) {
     return Status::in_use;
   }
-  graph_->remove(*this);
+  static_cast<detail::OwnedInstance*>(this)->remove();
   return Status::success;
 }
 
@@ -87,7 +84,7 @@ Status GraphInstance::status() const noexcept { return run_->status(); }
 
 const GraphNode* GraphInstance::failed_node() const noexcept {
   const std::size_t index = run_->failed_node();
-  return index < graph_->nodes_.size() ? graph_->nodes_[index].get() : nullptr;
+  return index < graph_->nodes().size() ? graph_->nodes()[index].get() : nullptr;
 }
 
 GraphInstance::NodeState GraphInstance::node_state(const GraphNode& node) const {
@@ -109,11 +106,11 @@ std::string GraphInstance::explain(Status status) const {
                         : "the instance is the sub-graph of another; submit that one";
   }
   const std::size_t node = run_->failed_node();
-  if (node == graph_->nodes_.size() || status != run_->status()) {
-    return status == Status::not_permitted || status == Status::bad_state ? graph_->engine_->describe_thread()
+  if (node == graph_->nodes().size() || status != run_->status()) {
+    return status == Status::not_permitted || status == Status::bad_state ? graph_->progress_engine()->describe_thread()
                                                                           : std::string(error_descr(status));
   }
-  return concat(graph_->nodes_[node]->describe(), ": ",
+  return concat(graph_->nodes()[node]->describe(), ": ",
                 run_->why().empty() ? error_descr(status) : std::string_view(run_->why()));
 }
 
