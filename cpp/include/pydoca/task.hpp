@@ -8,7 +8,6 @@
 #include <string>
 
 namespace pydoca::detail {
-class TaskObserver;
 class TaskPool;
 struct Violation;
 
@@ -57,6 +56,7 @@ class Task {
     submitted,  ///< the engine's
     claimed,    ///< a running graph's, which has not submitted it yet
   };
+  class Observer;  ///< a graph's part that has claimed tasks: for the engine's libraries
 
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
@@ -122,7 +122,6 @@ class Task {
  private:
   friend class Context;
   friend class ProgressEngine;
-  friend class detail::TaskObserver;
   friend class detail::TaskPool;
   // What a completion does in place of the callback: bits of detour_.
   static constexpr std::uint8_t freed = 1;     ///< free() was called in flight
@@ -144,8 +143,8 @@ class Task {
   std::uint8_t detour_ = 0;
   std::atomic<bool> handed_over_{false};  ///< to submit_threadsafe, and not submitted yet
   union {
-    Task* next_ = nullptr;            ///< in the pool, or among those handed over
-    detail::TaskObserver* observer_;  ///< while claimed, or submitted and observed
+    Task* next_ = nullptr;  ///< in the pool, or among those handed over
+    Observer* observer_;    ///< while claimed, or submitted and observed
   };
 };
 

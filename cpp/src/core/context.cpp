@@ -201,7 +201,7 @@ void Context::complete_aside(Task& task) noexcept {
   if ((detour & Task::recorded) != 0) {
     task.context_->record_completion(task);
   }
-  detail::TaskObserver* const observer = (detour & Task::observed) != 0 ? task.observer_ : nullptr;
+  Task::Observer* const observer = (detour & Task::observed) != 0 ? task.observer_ : nullptr;
   const Status status = task.status_;
   if ((detour & Task::freed) != 0) {
     task.free();

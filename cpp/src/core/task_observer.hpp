@@ -6,14 +6,14 @@
 #include <atomic>
 #include <cstdint>
 
-namespace pydoca::detail {
+namespace pydoca {
 
 /// Claims tasks, submits them when it is their turn, and hears of their completions, in place of the callbacks of their
 /// context.
-class TaskObserver {
+class Task::Observer {
  public:
-  TaskObserver(const TaskObserver&) = delete;
-  TaskObserver& operator=(const TaskObserver&) = delete;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
 
   /// Called by progress(); the task is idle, and its bufs are free.
   virtual void completed(Task& task, Status status) noexcept = 0;
@@ -21,8 +21,8 @@ class TaskObserver {
   virtual void freed(Task& task) noexcept = 0;
 
  protected:
-  TaskObserver() = default;
-  ~TaskObserver() = default;
+  Observer() = default;
+  ~Observer() = default;
 
   /// From now on only this one can submit the task, until it completes or is given back. bad_state unless it is idle.
   [[nodiscard]] Status claim(Task& task) noexcept {
@@ -31,7 +31,7 @@ class TaskObserver {
     }
     task.state_ = Task::State::claimed;
     task.observer_ = this;
-    task.promise_operands(1, Promise::claim);
+    task.promise_operands(1, detail::Promise::claim);
     return Status::success;
   }
   /// Task::try_submit() of a task that was claimed. success: completed() follows, by progress(). After again it is
@@ -45,18 +45,18 @@ class TaskObserver {
       task.state_ = Task::State::claimed;
       return status;
     }
-    task.promise_operands(-1, Promise::claim);
+    task.promise_operands(-1, detail::Promise::claim);
     return status;
   }
   /// Gives the task back, if this one has claimed it and not submitted it.
   void unclaim(Task& task) noexcept {
     if (task.state_ == Task::State::claimed && task.observer_ == this) {
       task.state_ = Task::State::idle;
-      task.promise_operands(-1, Promise::claim);
+      task.promise_operands(-1, detail::Promise::claim);
     }
   }
   /// The completion of a task that this one submitted is delivered to nobody.
   static void forget(Task& task) noexcept { task.observer_ = nullptr; }
 };
 
-}  // namespace pydoca::detail
+}  // namespace pydoca

@@ -27,7 +27,7 @@ struct InstanceCallbacks {
 };
 
 /// A node in one instance: its data, its place in the plan, and how far it has got.
-class NodeRun final : public TaskObserver {
+class NodeRun final : public Task::Observer {
  public:
   NodeRun* next = nullptr;  ///< among the nodes that are ready, or deferred
 
