@@ -44,7 +44,7 @@ ENGINES = {
     "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 12),
 }
 
-# Own lines of libraries of one task, at most. The goal is 250. DMA has jobs of work queues besides, the task of Compress
+# Own lines of libraries of one task, at most. The goal is 250. DMA has jobs of work queues besides, a task of Compress
 # has an answer.
 OWN_LINES = {"mmap_advise": 211, "dma": 278, "compress": 311}
 
