@@ -8,14 +8,22 @@ namespace {
 
 constexpr const char* maker = "_made_by";
 
-/// What makes an object of the class that was derived first, or of one derived from that.
-std::string first_call(py::object type) {
-  for (py::list derived = type.attr("__subclasses__")(); !derived.empty();) {
-    type = derived[0];
-    derived = type.attr("__subclasses__")();
+py::object checked(PyObject* made) {
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
+/// What makes an object of the class that was derived first, or of one derived from that. Plain calls of CPython, as
+/// those of pybind11 are large.
+std::string first_call(PyObject* type) {
+  for (;;) {
+    const py::object derived = checked(PyObject_CallMethod(type, "__subclasses__", nullptr));
+    if (PyList_GET_SIZE(derived.ptr()) == 0) break;
+    type = PyList_GET_ITEM(derived.ptr(), 0);  // the module has it
   }
-  const py::object own = type.attr("__dict__");
-  return own.contains(maker) ? own[maker].cast<std::string>() : type.attr("__name__").cast<std::string>() + "()";
+  const auto* const heap_type = reinterpret_cast<PyHeapTypeObject*>(type);
+  PyObject* const call = PyDict_GetItemString(heap_type->ht_type.tp_dict, maker);
+  return call != nullptr ? PyUnicode_AsUTF8(call) : std::string(PyUnicode_AsUTF8(heap_type->ht_name)) + "()";
 }
 
 }  // namespace
@@ -27,11 +35,12 @@ void made_by(py::module_& module, const char* name, const std::string& call) {
     throw py::type_error(text);
   };
   type.attr("__init__") = py::cpp_function(refuse, py::is_method(type), py::name("refuse"));
-  type.attr(maker) = call;
+  type.attr(maker) = py::str(call);
 }
 
 void made_by_libraries(py::module_& module, const char* name) {
-  made_by(module, name, "one of its libraries, such as " + first_call(module.attr(name)));
+  const py::object type = module.attr(name);
+  made_by(module, name, "one of its libraries, such as " + first_call(type.ptr()));
 }
 
 }  // namespace pydoca::bindings
