@@ -109,7 +109,7 @@ Table to_table(const toml::table& given) {
   }
   // The parser sorts the keys.
   std::ranges::sort(table.entries, {}, [&](const auto& entry) {
-    const toml::source_position at = given.get(entry.first)->source().begin;
+    const toml::source_position at = given.at(entry.first).source().begin;
     return std::pair(at.line, at.column);
   });
   return table;
