@@ -163,13 +163,10 @@ class ContextTasks {
     --context.allocated_;
     settle(context);
   }
+  /// What a context's last reference does.
+  static void drop(Context* context) noexcept;
   /// Neither the context nor its tasks call back from now on.
-  static void silence(Context& context) noexcept {
-    context.state_changed_ = nullptr;
-    for (std::size_t kind = 0; kind < context.num_pools_; ++kind) {
-      context.pools_[kind].silence();
-    }
-  }
+  static void silence(Context& context) noexcept;
   /// Asks for one more progress, which takes a stopping context to idle when every task is back.
   static void settle(Context& context) noexcept {
     if (context.state_ == ContextState::stopping && context.can_settle()) [[unlikely]] {

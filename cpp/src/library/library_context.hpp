@@ -1,11 +1,9 @@
 #pragma once
 
 #include "pydoca/context.hpp"
-#include "pydoca/progress_engine.hpp"
 
 #include "core/context_node.hpp"
 #include "core/task_pool.hpp"
-#include "detail/ready_list.hpp"
 
 #include <memory>
 #include <utility>
@@ -16,16 +14,6 @@ namespace pydoca::detail {
 /// engine's calls need no adjustment.
 template <class Noun>
 class LibraryContext : protected ContextNode, public Noun {
- public:
-  /// What a context's last reference does.
-  static void drop(LibraryContext* context) noexcept {
-    if (context->progress_engine() != nullptr) {
-      context->progress_engine()->ready_list().drops().drop(*context);
-    } else {
-      context->destroy();
-    }
-  }
-
  protected:
   template <class... Arguments>
   explicit LibraryContext(Arguments&&... arguments) : Noun(std::forward<Arguments>(arguments)...) {
@@ -50,7 +38,8 @@ class LibraryContext : protected ContextNode, public Noun {
 /// A library's context for its user, whose callbacks may drop it.
 template <class Implementation, class... Arguments>
 std::shared_ptr<Implementation> make_context(Arguments&&... arguments) {
-  return {new Implementation(std::forward<Arguments>(arguments)...), &Implementation::drop};
+  auto* const made = new Implementation(std::forward<Arguments>(arguments)...);
+  return {std::shared_ptr<Context>(made, &ContextTasks::drop), made};
 }
 
 }  // namespace pydoca::detail
