@@ -9,7 +9,7 @@ namespace pydoca::detail {
 class Droppable {
  protected:
   Droppable() = default;
-  ~Droppable() = default;
+  virtual ~Droppable() = default;
 
   /// The object calls nothing of its user's from now on.
   virtual void silence() noexcept = 0;
