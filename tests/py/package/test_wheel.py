@@ -12,7 +12,7 @@ from elftools.elf.elffile import ELFFile
 from pydoca import _core
 
 ROOT = Path(__file__).resolve().parents[3]
-LARGEST = 2_180_000  # bytes, compressed as a wheel is; CONTRIBUTING says what they are
+LARGEST = 2_190_000  # bytes, compressed as a wheel is; CONTRIBUTING says what they are
 PACKAGE = distribution("pydoca")
 TAG = re.search(r"^Tag: (.*)$", PACKAGE.read_text("WHEEL") or "", re.MULTILINE)
 IS_MANYLINUX = TAG is not None and "manylinux" in TAG[1]
