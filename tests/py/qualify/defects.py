@@ -403,6 +403,28 @@ DEFECTS = {
     "sha_fails": Defect(
         "one digest fails", ("SHA-1",), "failed", _fault("fail", "sha.hash", nth=9), profile="bluefield2"
     ),
+    "dma_slow_new_map": Defect(
+        "the first copy from each memory map takes 5 ms longer",
+        ("PE-5",),
+        r"pe\.usual\.copy\.new_map",
+        plant=plants.slow_new_maps,
+    ),
+    "sha_slow_other_algorithm": Defect(
+        "a digest by another algorithm than the one before takes 5 ms longer",
+        ("PE-5",),
+        r"pe\.usual\.digest\.other",
+        plant=plants.slow_other_algorithms,
+        profile="bluefield2",
+    ),
+    "sync_slow_reading_across": Defect(
+        "each reading of an imported sync event takes 2 ms longer",
+        ("PE-5",),
+        r"pe\.usual\.reading\.across",
+        plant=plants.slow_readings_across,
+    ),
+    "map_slow_start": Defect(
+        "a map takes 4 ms longer for each MiB", ("PE-7",), r"pe\.setup\.large_map", plant=plants.slow_large_maps
+    ),
     "engine_late_wake_up": Defect(
         "waits of engines that have slept end 10 ms late", ("SYN-WAKE",), "pe.woken", plant=plants.late_wake_ups
     ),

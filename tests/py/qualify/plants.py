@@ -5,6 +5,7 @@ import functools
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -205,6 +206,64 @@ def lost_line(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
         return submit
 
     replaced(pydoca.Task, "submit", make)(patch, _)
+
+
+def _with_delay(seconds: Callable[[Any], float]) -> Callable[[Function], Function]:
+    """So many seconds for the object whose method it is, before each call."""
+
+    def make(original: Function) -> Function:
+        def delayed(self: Any, *given: Any, **keys: Any) -> Any:
+            time.sleep(seconds(self))
+            return original(self, *given, **keys)
+
+        return delayed
+
+    return make
+
+
+def slow_new_maps(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """The first copy from each memory map takes 5 ms longer."""
+    known = weakref.WeakSet[pydoca.Mmap]()
+
+    def seconds(task: pydoca.Task) -> float:
+        if not isinstance(task, pydoca.DmaMemcpyTask) or task.src.mmap in known:
+            return 0
+        known.add(task.src.mmap)
+        return 0.005
+
+    replaced(pydoca.Task, "submit", _with_delay(seconds))(patch, stack)
+
+
+def slow_other_algorithms(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """A digest by another algorithm than the one before takes 5 ms longer."""
+    last = ["sha256"]
+
+    def seconds(task: pydoca.Task) -> float:
+        if not isinstance(task, pydoca.ShaHashTask) or task.algorithm == last[0]:
+            return 0
+        last[0] = task.algorithm
+        return 0.005
+
+    replaced(pydoca.Task, "submit", _with_delay(seconds))(patch, stack)
+
+
+def slow_readings_across(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Each reading of an imported sync event takes 2 ms longer."""
+    replaced(pydoca.SyncEvent, "get", _with_delay(lambda event: 0.002 if event.is_from_export else 0))(patch, stack)
+
+
+def slow_large_maps(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """A map takes 4 ms longer for each MiB."""
+
+    def make(original: Function) -> Function:
+        def mmap(self: Any, *given: Any, **keys: Any) -> Any:
+            made = original(self, *given, **keys)
+            time.sleep(made.len * 0.004 / 2**20)
+            return made
+
+        return mmap
+
+    replaced(pydoca.Device, "mmap", make)(patch, _)
 
 
 def late_wake_ups(patch: pytest.MonkeyPatch, _: ExitStack) -> None:

@@ -9,13 +9,23 @@ import numpy as np
 
 import pydoca
 from pydoca.qualify.bench import contexts
+from pydoca.qualify.bench.waiting import duty
 
 _TIMES = 5
+_MUCH = 32 << 20  # bytes
 
 
 def times(device: pydoca.Device) -> dict[str, float]:
-    """Milliseconds of a life of each of bench.contexts, which is made, used once and ended: the median."""
-    return {name: _median(cycle, device) for name, cycle in contexts.cycles(device).items()}
+    """Milliseconds of a life of each of bench.contexts, which is made, used once and ended: the median.
+
+    Also of a map of 32 MiB.
+    """
+    return {name: _median(cycle, device) for name, cycle in (contexts.cycles(device) | _LARGE).items()}
+
+
+def _map_much(device: pydoca.Device) -> None:
+    with pydoca.alloc(_MUCH) as memory, duty("a large map"), device.mmap(memory):
+        pass
 
 
 def _median(cycle: Callable[[pydoca.Device], None], device: pydoca.Device) -> float:
@@ -26,3 +36,6 @@ def _median(cycle: Callable[[pydoca.Device], None], device: pydoca.Device) -> fl
         cycle(device)
         samples.append(time.perf_counter_ns() - begin)
     return float(np.median(samples)) / 1e6
+
+
+_LARGE: dict[str, Callable[[pydoca.Device], None]] = {"large_map": _map_much}

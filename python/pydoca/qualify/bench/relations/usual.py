@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 import pydoca
+from pydoca.qualify.bench.tasks import changed
 from pydoca.qualify.bench.tasks.operations import operations
 from pydoca.qualify.bench.waiting import Stand
 
@@ -16,9 +17,13 @@ _LONGEST = 2.0  # seconds for each operation
 
 
 def times(device: pydoca.Device) -> dict[str, float]:
-    """Microseconds of a small operation of each library that the device has: the median."""
+    """Microseconds of a small operation of each library that the device has: the median.
+
+    Also where each operation differs from the one before.
+    """
     with Stand() as stand:
-        return {name: _median(run_one) for name, run_one in operations(stand, device).items()}
+        kinds = operations(stand, device) | changed.operations(stand, device)
+        return {name: _median(run_one) for name, run_one in kinds.items()}
 
 
 def _median(run_one: Callable[[], int]) -> float:
