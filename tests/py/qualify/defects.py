@@ -422,6 +422,13 @@ DEFECTS = {
         r"pe\.usual\.reading\.across",
         plant=plants.slow_readings_across,
     ),
+    "rdma_kept_memory": Defect(
+        "each connection leaves 1 MiB of memory in use, up to 500 MiB",
+        ("INV-6",),
+        "resident",
+        level="quick",
+        plant=plants.kept_memory,
+    ),
     "map_slow_start": Defect(
         "a map takes 4 ms longer for each MiB", ("PE-7",), r"pe\.setup\.large_map", plant=plants.slow_large_maps
     ),

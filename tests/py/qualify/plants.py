@@ -252,6 +252,21 @@ def slow_readings_across(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     replaced(pydoca.SyncEvent, "get", _with_delay(lambda event: 0.002 if event.is_from_export else 0))(patch, stack)
 
 
+def kept_memory(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """Each connection leaves 1 MiB of memory in use, up to 500 MiB."""
+    kept: list[bytearray] = []
+
+    def make(original: Function) -> Function:
+        def export(self: Any) -> Any:
+            if len(kept) < 500:
+                kept.append(bytearray(b"\1") * 2**20)
+            return original(self)
+
+        return export
+
+    replaced(pydoca.Rdma, "export", make)(patch, _)
+
+
 def slow_large_maps(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
     """A map takes 4 ms longer for each MiB."""
 

@@ -60,7 +60,7 @@ def growth(cycle: Callable[[], object], cycles: int, warm: int = 3) -> Usage:
     """What so many cycles leave behind, beyond what a few cycles left before."""
     for _ in range(warm):
         cycle()
-    _give_back()
+    give_back()
     before = settled()
     sizes = [before.resident]
     for quarter in range(_PARTS):
@@ -79,8 +79,9 @@ def leaked(sizes: list[int]) -> int:
     return (len(sizes) - 1) * max(0, min(later - earlier for earlier, later in itertools.pairwise(sizes)))
 
 
-def _give_back() -> None:
-    """The C library returns what is free of its heap: a leak would fill that before it shows itself."""
+def give_back() -> None:
+    """Collects garbage, and has the C library return what is free of its heap: a leak would fill that first."""
+    gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
     if trim is not None:
         trim(0)

@@ -24,6 +24,7 @@ def sides(pydoca_device: pydoca.Device) -> Iterator[Sides]:
 
 
 MOST_LEFT = 32  # descriptors: what a process keeps from its first use of each library on is less
+MOST_KEPT = 64 << 20  # bytes: what allocators keep is less
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +36,18 @@ def few_descriptors() -> Iterator[None]:
         left = resources.settled().descriptors - before
         if left > MOST_LEFT:
             raise DeviceFault(f"{left} descriptors are left open behind this case")
+
+
+@pytest.fixture(autouse=True)
+def little_memory() -> Iterator[None]:
+    """Whatever a case does, hardly any memory stays in use behind it, beyond what allocators keep for later."""
+    before = resources.resident()
+    yield
+    if resources.resident() > before + MOST_KEPT:
+        resources.give_back()
+        kept = resources.resident() - before
+        if kept > MOST_KEPT:
+            raise DeviceFault(f"{kept >> 20} MiB of memory are in use behind this case that were not before it")
 
 
 @pytest.fixture
