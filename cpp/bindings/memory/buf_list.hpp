@@ -30,7 +30,8 @@ struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
   BufList() noexcept;
   ~BufList();
 
-  /// Makes the buf of which the caller has the one reference the only element of an empty list.
+  /// Makes the buf of which the caller has the one reference the only element of an empty list. Allocates nothing where
+  /// there is room for an element.
   void begin(Element element);
   /// Ends a list of one element at most, which begin() can use again, and returns that element.
   Element end() noexcept;

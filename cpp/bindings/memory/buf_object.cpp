@@ -73,18 +73,17 @@ BufObject::~BufObject() {
 py::object BufObject::make(Buf& buf, py::object source, py::object mmap) {
   const auto give_back = [](Buf* taken) { taken->dec_refcount(); };
   std::unique_ptr<Buf, decltype(give_back)> taken(&buf, give_back);
-  BufList::Element element{&buf, std::move(source), std::move(mmap), nullptr};
   if (spares.count == 0) {
     auto list = std::make_shared<BufList>();
-    list->begin(std::move(element));
-    taken.release();
+    list->elements.reserve(1);
+    list->begin({taken.release(), std::move(source), std::move(mmap), nullptr});
     return py::cast(std::make_shared<BufObject>(std::move(list), 0));
   }
   PyObject* const spare = spares.objects[spares.count - 1];
   BufObject& self = *static_cast<BufObject*>(first_value(spare));
-  element.object = &self;
-  self.list_->begin(std::move(element));
+  self.list_->elements.reserve(1);
   self.buf_ = taken.release();
+  self.list_->begin({self.buf_, std::move(source), std::move(mmap), &self});
   --spares.count;
   _Py_NewReference(spare);
   PyObject_GC_Track(spare);
