@@ -1,6 +1,6 @@
 """Thirty more defects of a device, written without a look at the cases and at most of the sets before.
 
-The first run (level quick) has not been made yet.
+The first run (level quick) found 27 of them.
 
 A defect replaces methods of pydoca in the process that tests, and in those that it starts, as unseen_defects.py does.
 

@@ -23,17 +23,18 @@ def operations(stand: Stand, device: pydoca.Device) -> dict[str, Callable[[], in
 
 
 def _copy_from_new_map(stand: Stand, device: pydoca.Device) -> Callable[[], int]:
-    source, target = (view(stand.enter_context(pydoca.alloc(_SIZE))) for _ in range(2))
+    memory, room = (stand.enter_context(pydoca.alloc(_SIZE)) for _ in range(2))
+    source, target = view(memory), view(room)
     source[:] = prbs31(_SIZE, 1)
     pe, inventory = stand.engine(), stand.bufs(2)
     with duty("start the DMA engine"):
         engine = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
-    dst = stand.keep(inventory.get_by_addr(stand.enter_context(device.mmap(target))))
+    dst = stand.keep(inventory.get_by_addr(stand.enter_context(device.mmap(room))))
 
     def run_one() -> int:
         source[0] = (int(source[0]) + 1) % 251
         dst.reset_data_len()
-        with duty("a copy from a new map"), device.mmap(source) as mmap, inventory.get_by_data(mmap) as src:
+        with duty("a copy from a new map"), device.mmap(memory) as mmap, inventory.get_by_data(mmap) as src:
             task = engine.memcpy(src, dst, submit=False)
             taken = waiting.time_by(waiting.poll, pe, task, "a copy from a new map")
             task.free()
