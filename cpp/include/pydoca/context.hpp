@@ -65,7 +65,8 @@ enum class ContextState : std::uint8_t { idle = 0, starting = 1, running = 2, st
 /// Ownership: the context holds its device and its progress engine; the application holds the context. A context that
 /// is destroyed while it runs ends its run without callbacks, and the bufs of its tasks come free. A callback may drop
 /// the last reference to any object, also to the one that calls it or to the engine: a context, a graph or an engine
-/// then calls back no more, and is destroyed when the function that runs the callbacks returns.
+/// then calls back no more, and is destroyed when the function that runs the callbacks returns. Until then its tasks
+/// have their bufs, and the memory that they were given.
 ///
 /// Thread safety: the thread of the progress engine; before connect(), one thread at a time.
 class Context : public std::enable_shared_from_this<Context> {
@@ -87,8 +88,8 @@ class Context : public std::enable_shared_from_this<Context> {
   Status start();
   /// Takes a starting or running context to stopping, and further to idle if nothing is left to do (doca_ctx_stop).
   /// success: idle; StateChanged saw no stopping. in_progress: stopping; free the tasks and progress until the state is
-  /// idle. Does nothing on an idle context. In callbacks it answers in_progress. Throws not_permitted in another thread
-  /// than the engine's, bad_state in a forked child.
+  /// idle. Does nothing on an idle context. In callbacks that progress() runs it answers in_progress. Throws
+  /// not_permitted in another thread than the engine's, bad_state in a forked child.
   Status stop();
   /// Releases the object for good, with its share of the device. Idempotent. Throws in_use unless idle; an Rdma
   /// throws bad_state.

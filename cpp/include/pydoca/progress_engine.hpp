@@ -63,14 +63,16 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
 
   /// Handles at most one completion, event or state step (doca_pe_progress): 1 when something advanced, 0 when there
   /// was nothing. When nothing is complete, it may do a piece of a simulated device's work, and then answers 1.
-  /// Callbacks run in it. In another thread or in a callback it does nothing, writes an error to the log and answers 0.
+  /// Callbacks run in it. In another thread, or in a callback that it runs, it does nothing, writes an error to the log
+  /// and answers 0.
   /// In virtual time (virtual_time.hpp) a call that finds nothing lets other threads run, and time move.
   std::uint8_t progress() noexcept;
   /// The same as progress(), again and again until something advances, max times at most: for a thread that waits
   /// without sleeping.
   std::uint8_t spin(std::uint32_t max) noexcept;
-  /// Handles up to max completions, events or steps, and returns how many; does none of a device's work. In another
-  /// thread or in a callback it does nothing and returns 0.
+  /// Handles up to max completions, events or steps, and returns how many; does none of a device's work. It returns
+  /// after a callback that has dropped the last reference to a context, a graph or the engine. In another thread, or in
+  /// a callback that progress() runs, it does nothing and returns 0.
   std::size_t drain(std::size_t max) noexcept;
   /// The next of these calls also looks at the sources that announce themselves by descriptors. By themselves they do
   /// so once in a while, as it costs a system call: for callers with much to do between two calls.
@@ -85,7 +87,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Disarms it, so that it is not readable (doca_pe_clear_notification). Needed after each wake-up in the mode
   /// progress_selective, which is the default.
   void clear_notification() noexcept;
-  /// Throws bad_state in a callback and in a forked child, not_permitted in another thread than the engine's.
+  /// Throws bad_state in a callback that progress() runs and in a forked child, not_permitted in another thread than
+  /// the engine's.
   void set_event_mode(EventMode mode);
   EventMode event_mode() const noexcept { return event_mode_; }
   /// Whether progress() would advance something now, apart from events that wait in file descriptors.

@@ -100,6 +100,7 @@ void Context::close() {
     throw Error(node_->refuses_close(), detail::concat("close ", kind(), " on ", device_->info().name(), ": it is ",
                                                        name_of(state_), "; ", advice_to_become_idle(state_)));
   }
+  const auto kept = weak_from_this().lock();  // a sink of the log may drop it
   closed_ = true;
   log::engine(log::Level::debug, kind(), [&] { return detail::concat(device_->info().name(), ": closed"); });
   node_->release();

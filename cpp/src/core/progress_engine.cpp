@@ -222,7 +222,8 @@ std::size_t ProgressEngine::drain(std::size_t max) noexcept {
   drops.begin_progress();
   std::size_t count = 0;
   bool may_collect = true;  // once: what comes meanwhile is the next call's
-  while (count < max && progress_ready(may_collect)) {
+  // What a callback has dropped uses the memory of its tasks no more: nothing is progressed before its end.
+  while (count < max && !drops.are_due() && progress_ready(may_collect)) {
     ++count;
   }
   drops.end_progress();

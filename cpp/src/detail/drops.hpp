@@ -45,6 +45,8 @@ class Drops {
     Drops& drops_;
   };
 
+  /// Whether something waits for the end of the outermost function.
+  bool are_due() const noexcept { return first_ != nullptr; }
   bool is_progressing() const noexcept { return is_progressing_; }
   void begin_progress() noexcept { is_progressing_ = true; }
   /// The engine may be gone after it.

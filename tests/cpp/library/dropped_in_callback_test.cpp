@@ -4,6 +4,7 @@
 #include "pydoca/faults.hpp"
 #include "pydoca/graph.hpp"
 #include "pydoca/import.hpp"
+#include "pydoca/log.hpp"
 #include "pydoca/mmap_advise.hpp"
 #include "pydoca/progress_engine.hpp"
 #include "pydoca/rdma.hpp"
@@ -559,6 +560,58 @@ const std::vector<Scene>& scenes() {
     return scenes;
   }();
   return all;
+}
+
+/// Readings that store their values. The first callback drops their context, and looks at the others' places.
+class DroppedWithResults : public RdmaFabricTest {};
+
+TEST_F(DroppedWithResults, NothingIsStoredAfterTheCallback) {
+  constexpr std::uint64_t untouched = 99;
+  static std::array<std::uint64_t, 4> results;
+  results.fill(untouched);
+  const auto device = dpu();
+  const auto pe = ProgressEngine::create();
+  const auto event = SyncEvent::create();
+  event->add_publisher_location_cpu(device);
+  event->add_subscriber_location_cpu(device);
+  static std::shared_ptr<SyncEventContext> context;
+  context = event->as_context();
+  context->set_conf(
+      SyncEventOperation::get, [](Task&, std::uint64_t, std::uint64_t) { context.reset(); },
+      [](Task&, std::uint64_t, std::uint64_t) {}, 4);
+  pe->connect(context);
+  context->start();
+  for (std::uint64_t& result : results) {
+    SyncEventTask* task = nullptr;
+    ASSERT_EQ(context->allocate(SyncEventOperation::get, 0, 0, 0, task), Status::success);
+    task->set_result_address(&result);
+    submit(task);
+  }
+  EXPECT_EQ(pe->drain(100), 1U);
+  EXPECT_EQ(pe->drain(100), 0U);
+  EXPECT_EQ(results, (std::array<std::uint64_t, 4>{0, untouched, untouched, untouched}));
+  EXPECT_EQ(pe->num_contexts(), 0U);
+}
+
+/// A sink of the engine's log that drops the context whose close() it hears of.
+TEST_F(DroppedWithResults, ACloseEndsThoughTheLogDropsItsContext) {
+  static std::shared_ptr<Dma> dma;
+  const auto sink = log::Sink::callback(log::Family::engine, [](const log::Record& record) {
+    if (std::string_view(record.text).ends_with(": closed")) {
+      dma.reset();
+    }
+  });
+  sink->set_sdk_level(log::Level::trace);
+  const auto device = dpu();
+  const auto pe = ProgressEngine::create();
+  dma = Dma::create(device);
+  const std::weak_ptr<Dma> watched = dma;
+  pe->connect(dma);
+  dma.get()->close();
+  sink->close();
+  EXPECT_EQ(dma, nullptr);
+  EXPECT_TRUE(watched.expired());
+  EXPECT_EQ(pe->num_contexts(), 0U);
 }
 
 class DroppedInCallback : public RdmaFabricTest, public testing::WithParamInterface<Scene> {};
