@@ -91,7 +91,6 @@ class Ring {
 };
 
 class Output;
-class SinkState;
 
 /// A place that messages of one family go to. The program keeps a sink until close(), also when every
 /// handle to it is gone. A new sink takes the global limits.
@@ -113,7 +112,7 @@ class Sink : public std::enable_shared_from_this<Sink> {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
-  [[nodiscard]] Family family() const noexcept;
+  [[nodiscard]] Family family() const noexcept { return family_; }
 
   /// Application sinks only (engine: not_supported). Relaxing a strict limit: not_permitted.
   /// A lower limit more severe than the upper one shows nothing.
@@ -135,18 +134,27 @@ class Sink : public std::enable_shared_from_this<Sink> {
   [[nodiscard]] bool shows(Level level) const noexcept;
 
   /// Records that passed the limits and could not be written.
-  [[nodiscard]] std::uint64_t lost() const noexcept;
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
   /// Idempotent. A message that another thread is logging right now may still arrive.
   void close();
 
  private:
-  explicit Sink(std::shared_ptr<SinkState> state) noexcept;
+  friend class Sinks;
+
+  Sink(Family family, std::unique_ptr<Output> output);
   static std::shared_ptr<Sink> open(Family family, std::unique_ptr<Output> output);
 
   void expect(Family family, std::string_view attempt) const;
+  void write(const Record& record) noexcept;
 
-  const std::shared_ptr<SinkState> state_;  // the program keeps it until close()
+  const Family family_;
+  const std::unique_ptr<Output> output_;
+  std::atomic<Level> lower_;  // the limit of an engine sink
+  std::atomic<Level> upper_{Level::crit};
+  bool lower_strict_ = false;  // these two under the lock of Sinks
+  bool upper_strict_ = false;
+  std::atomic<std::uint64_t> lost_{0};
 };
 
 /// Change every sink of the family, strict ones only where that restricts them, and the default of later

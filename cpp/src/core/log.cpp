@@ -80,6 +80,20 @@ std::string bounded(std::string_view text) {
   return concat(text.substr(0, max_text - 3), "...");
 }
 
+}  // namespace
+
+/// Where a sink's records go; write() may throw, the sink counts that as lost.
+class Output {
+ public:
+  Output() = default;
+  virtual ~Output() = default;
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  virtual void write(const Record& record) = 0;
+};
+
+namespace {
+
 class SpdlogOutput : public Output {
  public:
   explicit SpdlogOutput(spdlog::sink_ptr sink) : sink_(std::move(sink)) { sink_->set_pattern(pattern); }
@@ -220,15 +234,15 @@ void Ring::push(Record&& record) noexcept {
   ++size_;
 }
 
-Sink::Sink(std::shared_ptr<SinkState> state) noexcept : state_(std::move(state)) {}
+Sink::Sink(Family family, std::unique_ptr<Output> output)
+    : family_(family), output_(std::move(output)), lower_(Level::disable) {}
 
 Sink::~Sink() = default;
 
 std::shared_ptr<Sink> Sink::open(Family family, std::unique_ptr<Output> output) {
   if (!Sinks::all().was_reported()) static_cast<void>(environment_levels());
-  const auto state = std::make_shared<SinkState>(family, std::move(output));
-  std::shared_ptr<Sink> sink(new Sink(state));
-  Sinks::all().add(state);
+  std::shared_ptr<Sink> sink(new Sink(family, std::move(output)));
+  Sinks::all().add(sink);
   return sink;
 }
 
@@ -268,8 +282,8 @@ std::shared_ptr<Sink> Sink::syslog(Family family, const std::string& name) {
 }
 
 void Sink::expect(Family family, std::string_view attempt) const {
-  if (state_->family == family) return;
-  const bool engine = state_->family == Family::engine;
+  if (family_ == family) return;
+  const bool engine = family_ == Family::engine;
   throw Error(Status::not_supported, concat("cannot ", attempt, " of an ", engine ? "engine" : "application",
                                             " sink; it has ", engine ? "an sdk level" : "lower and upper limits"));
 }
@@ -277,51 +291,60 @@ void Sink::expect(Family family, std::string_view attempt) const {
 void Sink::set_lower_limit(Level level) {
   expect(Family::application, "set the lower limit");
   check(level);
-  Sinks::all().set_lower(*state_, level);
+  Sinks::all().set_lower(*this, level);
 }
 
 void Sink::set_upper_limit(Level level) {
   expect(Family::application, "set the upper limit");
   check(level);
-  Sinks::all().set_upper(*state_, level);
+  Sinks::all().set_upper(*this, level);
 }
 
 void Sink::set_sdk_level(Level level) {
   expect(Family::engine, "set the sdk level");
   check(level);
-  Sinks::all().set_lower(*state_, level);
+  Sinks::all().set_lower(*this, level);
 }
 
 void Sink::set_lower_limit_strict() {
   expect(Family::application, "make strict the lower limit");
-  Sinks::all().set_strict(&SinkState::lower_strict, *state_);
+  Sinks::all().set_strict(&Sink::lower_strict_, *this);
 }
 
 void Sink::set_upper_limit_strict() {
   expect(Family::application, "make strict the upper limit");
-  Sinks::all().set_strict(&SinkState::upper_strict, *state_);
+  Sinks::all().set_strict(&Sink::upper_strict_, *this);
 }
 
 Level Sink::lower_limit() const {
   expect(Family::application, "get the lower limit");
-  return state_->lower;
+  return lower_;
 }
 
 Level Sink::upper_limit() const {
   expect(Family::application, "get the upper limit");
-  return state_->upper;
+  return upper_;
 }
 
 Level Sink::sdk_level() const {
   expect(Family::engine, "get the sdk level");
-  return state_->lower;
+  return lower_;
 }
 
-Family Sink::family() const noexcept { return state_->family; }
-bool Sink::shows(Level level) const noexcept { return state_->shows(level); }
-std::uint64_t Sink::lost() const noexcept { return state_->lost.load(std::memory_order_relaxed); }
+bool Sink::shows(Level level) const noexcept {
+  const bool below_upper = family_ == Family::engine || level >= upper_.load(std::memory_order_relaxed);
+  return level != Level::disable && below_upper && level <= lower_.load(std::memory_order_relaxed);
+}
 
-void Sink::close() { Sinks::all().remove(*state_); }
+void Sink::write(const Record& record) noexcept {
+  try {
+    output_->write(record);
+  } catch (...) {  // a full disk, a throwing callback: logging must not end the operation that logged
+    ++lost_;
+  }
+}
+
+void Sink::close() { Sinks::all().remove(*this); }
 
 void set_global_lower_limit(Level level) {
   check(level);

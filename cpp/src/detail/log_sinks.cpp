@@ -72,38 +72,25 @@ Sinks::Sinks() : environment_(variable("PYDOCA_LOG_LEVEL"), variable("PYDOCA_SDK
   ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); }, [] { all().mutex_.unlock(); });
 }
 
-bool SinkState::shows(Level level) const noexcept {
-  const bool below_upper = family == Family::engine || level >= upper.load(std::memory_order_relaxed);
-  return level != Level::disable && below_upper && level <= lower.load(std::memory_order_relaxed);
-}
-
-void SinkState::write(const Record& record) noexcept {
-  try {
-    output_->write(record);
-  } catch (...) {  // a full disk, a throwing callback: logging must not end the operation that logged
-    ++lost;
-  }
-}
-
-void Sinks::add(const std::shared_ptr<SinkState>& sink) {
+void Sinks::add(const std::shared_ptr<Sink>& sink) {
   std::shared_ptr<const List> old;  // outlives the lock, as in remove()
   const std::scoped_lock lock(mutex_);
-  sink->lower = sink->family == Family::engine ? global_sdk() : global_lower();
-  sink->upper = global_upper();
+  sink->lower_ = sink->family_ == Family::engine ? global_sdk() : global_lower();
+  sink->upper_ = global_upper();
   const auto list = std::make_shared<List>(*list_);
   list->push_back(sink);
   old = std::exchange(list_, list);
   publish();
 }
 
-void Sinks::remove(const SinkState& sink) {
+void Sinks::remove(const Sink& sink) {
   std::shared_ptr<const List> old;  // outlive the lock: they may destroy the sink and a callback's state
-  std::shared_ptr<SinkState> removed;
+  std::shared_ptr<Sink> removed;
   const std::scoped_lock lock(mutex_);
   if (walks_.load(std::memory_order_acquire) != 0) {  // no other begins while the mutex is held
     old = std::exchange(list_, std::make_shared<List>(*list_));
   }
-  const auto found = std::ranges::find(*list_, &sink, &std::shared_ptr<SinkState>::get);
+  const auto found = std::ranges::find(*list_, &sink, &std::shared_ptr<Sink>::get);
   if (found != list_->end()) {
     removed = std::move(*found);
     list_->erase(found);
@@ -111,20 +98,20 @@ void Sinks::remove(const SinkState& sink) {
   publish();
 }
 
-void Sinks::set_lower(SinkState& sink, Level level) {
+void Sinks::set_lower(Sink& sink, Level level) {
   const std::scoped_lock lock(mutex_);
-  if (sink.lower_strict && level > sink.lower) refuse_relaxing("lower", sink.lower, level);
-  sink.lower = level;
+  if (sink.lower_strict_ && level > sink.lower_) refuse_relaxing("lower", sink.lower_, level);
+  sink.lower_ = level;
   publish();
 }
 
-void Sinks::set_upper(SinkState& sink, Level level) {
+void Sinks::set_upper(Sink& sink, Level level) {
   const std::scoped_lock lock(mutex_);
-  if (sink.upper_strict && level < sink.upper) refuse_relaxing("upper", sink.upper, level);
-  sink.upper = level;
+  if (sink.upper_strict_ && level < sink.upper_) refuse_relaxing("upper", sink.upper_, level);
+  sink.upper_ = level;
 }
 
-void Sinks::set_strict(bool SinkState::* limit, SinkState& sink) {
+void Sinks::set_strict(bool Sink::* limit, Sink& sink) {
   const std::scoped_lock lock(mutex_);
   sink.*limit = true;
 }
@@ -145,15 +132,15 @@ void Sinks::set_all_upper(Level level) {
   const std::scoped_lock lock(mutex_);
   global_upper_ = level;
   for (const auto& sink : *list_) {
-    const bool allowed = !sink->upper_strict || level >= sink->upper;
-    if (sink->family == Family::application && allowed) sink->upper = level;
+    const bool allowed = !sink->upper_strict_ || level >= sink->upper_;
+    if (sink->family_ == Family::application && allowed) sink->upper_ = level;
   }
 }
 
 void Sinks::limit_all(Family family, Level level) {
   for (const auto& sink : *list_) {
-    const bool allowed = !sink->lower_strict || level <= sink->lower;
-    if (sink->family == family && allowed) sink->lower = level;
+    const bool allowed = !sink->lower_strict_ || level <= sink->lower_;
+    if (sink->family_ == family && allowed) sink->lower_ = level;
   }
   publish();
 }
@@ -161,7 +148,7 @@ void Sinks::limit_all(Family family, Level level) {
 void Sinks::deliver(const Record& record) {
   const Walk walk(*this);
   for (const auto& sink : walk.list()) {
-    if (sink->family == record.family && sink->shows(record.level)) sink->write(record);
+    if (sink->family_ == record.family && sink->shows(record.level)) sink->write(record);
   }
 }
 
@@ -193,8 +180,8 @@ Sinks::Walk::~Walk() { sinks_.walks_.fetch_sub(1, std::memory_order_release); }
 void Sinks::publish() {
   std::uint32_t most[2]{};
   for (const auto& sink : *list_) {
-    auto& verbosity = most[static_cast<std::size_t>(sink->family)];
-    verbosity = std::max(verbosity, static_cast<std::uint32_t>(sink->lower.load()));
+    auto& verbosity = most[static_cast<std::size_t>(sink->family_)];
+    verbosity = std::max(verbosity, static_cast<std::uint32_t>(sink->lower_.load()));
   }
   for (std::size_t family = 0; family < 2; ++family) detail::verbosity[family].store(most[family]);
 }

@@ -18,37 +18,6 @@ namespace pydoca::log {
 /// The level with this name or number; nothing for another text.
 std::optional<Level> find_level(std::string_view text) noexcept;
 
-/// Where a sink's records go; write() may throw, the sink counts that as lost.
-class Output {
- public:
-  Output() = default;
-  virtual ~Output() = default;
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  virtual void write(const Record& record) = 0;
-};
-
-/// What a sink is, for as long as the program keeps it.
-class SinkState {
- public:
-  SinkState(Family of, std::unique_ptr<Output> to) : family(of), output_(std::move(to)) {}
-
-  /// Whether a message of this level passes the limits.
-  bool shows(Level level) const noexcept;
-  void write(const Record& record) noexcept;
-
-  const Family family;
-  // Sinks alone changes the limits, under its lock.
-  std::atomic<Level> lower{Level::disable};  ///< the limit of an engine sink
-  std::atomic<Level> upper{Level::crit};
-  bool lower_strict = false;
-  bool upper_strict = false;
-  std::atomic<std::uint64_t> lost{0};
-
- private:
-  const std::unique_ptr<Output> output_;
-};
-
 /// All sinks and sources and the global limits. A list that a thread walks is replaced, never changed, so that a thread
 /// which logs calls outputs under no lock.
 class Sinks {
@@ -56,14 +25,14 @@ class Sinks {
   /// Made at load and never destroyed: threads may log until the process is gone.
   static Sinks& all();
 
-  void add(const std::shared_ptr<SinkState>& sink);
+  void add(const std::shared_ptr<Sink>& sink);
   /// Allocates only while another thread logs.
-  void remove(const SinkState& sink);
+  void remove(const Sink& sink);
 
   /// Throw not_permitted where a strict limit would be relaxed. lower is also the limit of an engine sink.
-  void set_lower(SinkState& sink, Level level);
-  void set_upper(SinkState& sink, Level level);
-  void set_strict(bool SinkState::* limit, SinkState& sink);
+  void set_lower(Sink& sink, Level level);
+  void set_upper(Sink& sink, Level level);
+  void set_strict(bool Sink::* limit, Sink& sink);
 
   void set_all_lower(Level level);
   void set_all_upper(Level level);
@@ -87,7 +56,7 @@ class Sinks {
   Level global_sdk() const noexcept { return global_sdk_; }
 
  private:
-  using List = std::vector<std::shared_ptr<SinkState>>;
+  using List = std::vector<std::shared_ptr<Sink>>;
 
   /// A thread's walk through the list, which stays as it is meanwhile.
   class Walk {
