@@ -31,7 +31,7 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   /// Does the same for a new copy of source's list.
   static std::shared_ptr<BufObject> adopt_copy(Buf& buf, const py::object& inventory, const BufObject& source);
 
-  /// For make(), adopt_copy() and object_at(), which ensure that no element has two objects.
+  /// Called by make(), adopt_copy() and object_at(), which ensure that no element has two objects.
   BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept;
   ~BufObject();
 

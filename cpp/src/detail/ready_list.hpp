@@ -26,7 +26,7 @@ class ReadyList {
   ReadyList& operator=(const ReadyList&) = delete;
 
   int event_fd() const noexcept { return event_fd_.get(); }
-  /// Of the engine's users. The owner's thread.
+  /// What the engine's callbacks drop. The owner's thread.
   Drops& drops() noexcept { return drops_; }
 
   // The owner's thread.

@@ -85,8 +85,8 @@ inline std::uint64_t cut_to_a_byte(const backend::DataOperation& /*operation*/, 
   return length != 0 ? length : 1;
 }
 
-// For the tables of engines whose device tells how many bytes it has appended, and more: an operation's struct derives
-// from its Answer, which has filled.
+// Entries of the tables of engines whose device tells how many bytes it has appended, and more: an operation's struct
+// derives from its Answer, which has filled.
 template <class Operation>
 std::uint64_t told_length(const backend::DataOperation& operation) noexcept {
   return static_cast<const Operation&>(operation).filled;

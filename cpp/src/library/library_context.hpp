@@ -28,7 +28,7 @@ class LibraryContext : protected ContextNode, public Noun {
     }
     return this->finish_stopping(more);
   }
-  /// For libraries with callbacks of their own.
+  /// A library with callbacks of its own extends it.
   void silence() noexcept override { ContextTasks::silence(*this); }
 
  private:

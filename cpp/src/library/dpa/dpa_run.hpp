@@ -42,7 +42,7 @@ class KernelRun final : public DpaRun {
   /// A run whose threads never came gives their places back.
   ~KernelRun() override { abandon(threads_left_); }
 
-  /// In a thread of the DPA.
+  /// Runs in a thread of the DPA.
   void execute(std::uint32_t rank, const DpaKernel& kernel) noexcept;
   /// So many threads will not come.
   void abandon(std::uint32_t threads) noexcept;
