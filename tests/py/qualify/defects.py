@@ -622,6 +622,15 @@ DEFECTS = {
     "graph_copy": Defect(
         "a copy of a graph has wrong data", ("GRF-1",), "wrong bits", _fault("corrupt", "dma.memcpy", every=30)
     ),
+    "silent_job_failure": Defect(
+        "the event of a job that has failed tells success",
+        ("API-5",),
+        "the event of a job that fails",
+        plant=plants.silent_job_failures,
+    ),
+    "spinning_waits": Defect(
+        "waits of an engine never sleep", ("PE-2",), r"pe.idle_cpu.wait: .* is above", plant=plants.spinning_waits
+    ),
     # ---- the other process
     "peer_killed": Defect(
         "the process at the other end is killed",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import pydoca
-from pydoca import comch
+from pydoca import comch, workq
 
 Function = Callable[..., Any]
 Plant = Callable[[pytest.MonkeyPatch, ExitStack], None]
@@ -296,3 +296,34 @@ def late_wake_ups(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
         return wait
 
     replaced(pydoca.ProgressEngine, "run_until", make)(patch, _)
+
+
+def spinning_waits(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Waits of an engine look for completions all the time and never sleep."""
+
+    def make(original: Function) -> Function:
+        def wait(self: Any, timeout: float | None = None) -> int:
+            end = time.monotonic() + (timeout or 0)
+            while time.monotonic() < end:
+                if done := self.drain():
+                    return done
+            return original(self, 0)
+
+        return wait
+
+    replaced(pydoca.ProgressEngine, "wait", make)(patch, stack)
+
+
+def silent_job_failures(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """The event of a job that has failed tells success."""
+
+    def make(original: Function) -> Function:
+        def retrieve(self: Any) -> workq.Event:
+            try:
+                return original(self)
+            except workq.JobFailedError as failed:
+                return failed.event._replace(result=pydoca.Status.SUCCESS)
+
+        return retrieve
+
+    replaced(workq.WorkQueue, "progress_retrieve", make)(patch, stack)

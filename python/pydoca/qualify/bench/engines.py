@@ -71,20 +71,6 @@ def _from_thread(copies: Copies) -> int:
     return taken
 
 
-def idle_cpu(device: pydoca.Device, seconds: float) -> float:
-    """The part of a core that an armed engine with a running context takes, 0 to 1, while nothing happens."""
-    with Stand() as stand:
-        copies = Copies(stand, device, local(stand, device, 64), 64, 1)
-        copies.run()
-        copies.pe.request_notification()
-        begin, cpu = time.monotonic(), time.process_time()
-        if waiting.is_woken(copies.pe, seconds):
-            raise DeviceFault("an idle engine was woken")
-        used, taken = time.process_time() - cpu, time.monotonic() - begin
-        copies.pe.clear_notification()
-        return used / taken
-
-
 def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
     """So many copies, some in one batch and some in two, with callbacks; each completes exactly once."""
     depth = depth_for(device, depth)

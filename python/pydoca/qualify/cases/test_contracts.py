@@ -21,6 +21,7 @@ from pydoca.qualify.bench.contracts import (
     maps,
     patience,
     peer_events,
+    queues,
     transfers,
 )
 from pydoca.qualify.bench.sides import both_sides, has_link
@@ -109,7 +110,8 @@ def test_engines(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measu
 def test_graphs(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     rounds = at(pydoca_run, smoke=10, quick=400, full=4000)
     pydoca_measure.record("contract.graphs", graphs.check(pydoca_device, rounds), unit="1", min=rounds)
-    pydoca_measure.record("contract.jobs", graphs.queues(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("contract.jobs", queues.check(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("contract.failed_jobs", queues.failures(pydoca_device), unit="1", min=2)
 
 
 @pytest.mark.pydoca_case(

@@ -1,47 +1,25 @@
-"""Graphs and work queues: what they refuse and tell in each state, and how an error of a node ends its run."""
+"""Graphs: what they refuse and tell in each state, and how an error of a node ends its run."""
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import pydoca
-from pydoca import workq
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.contracts.engines import require_refused
+from pydoca.qualify.bench.contracts.places import SIZE, Places
 from pydoca.qualify.bench.objects.told import require_told
-from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 from pydoca.qualify.bench.zones import require_equal
 
-_SIZE = 64
 _State, _Status = pydoca.GraphNodeState, pydoca.Status
-
-
-class _Places:
-    """A source and two destinations, and a destination that is too short."""
-
-    def __init__(self, stand: Stand, device: pydoca.Device) -> None:
-        memory = pydoca.alloc(4 * _SIZE)
-        self.array, inventory = view(memory).reshape(4, _SIZE), stand.bufs(4)
-        mmap = stand.enter_context(device.mmap(memory))
-        places = range(mmap.addr, mmap.addr + 4 * _SIZE, _SIZE)
-        self.src = stand.keep(inventory.get_by_data(mmap, places[0], _SIZE))
-        self.rooms = [stand.keep(inventory.get_by_addr(mmap, place, _SIZE)) for place in places[1:3]]
-        self.short = stand.keep(inventory.get_by_addr(mmap, places[3], _SIZE // 2))
-
-    def prepare(self, seed: int) -> None:
-        """New data at the source, and room at the destinations."""
-        self.array[0], self.array[1:] = prbs31(_SIZE, seed), 0
-        for buf in self.rooms:
-            buf.reset_data_len()
 
 
 class _Row:
     """A copy, a function, another function whose answer the bench chooses, and another copy: one behind the other."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
-        self.places, self.pe, self.answer = _Places(stand, device), stand.engine(), _Status.SUCCESS
+        self.places, self.pe, self.answer = Places(stand, device), stand.engine(), _Status.SUCCESS
         self.seen: list[object] = []
         self.calls: list[object] = []
         with duty("a graph of two copies and two functions"):
@@ -140,7 +118,7 @@ def _run(made: _Row, instance: pydoca.GraphInstance, number: int) -> None:
     found |= {"data": [buf.data_len for buf in made.places.rooms], "task": made.tasks[0].status}
     expected: dict[str, object] = {"status": (made.answer,) * 2, "running": False, "seen": ["noted"], "calls": []}
     expected |= {"failed": None if good else made.choose, "states": ended, "in flight": 0, "copies": counts}
-    expected |= {"data": [_SIZE, _SIZE * (counts - 1)], "task": _Status.SUCCESS}
+    expected |= {"data": [SIZE, SIZE * (counts - 1)], "task": _Status.SUCCESS}
     require_told(f"run {number} of a graph, one of whose functions answers {made.answer.name},", found, expected)
     for place in range(1, counts + 1):
         require_equal(made.places.array[place], made.places.array[0], f"run {number} of a graph: copy {place}")
@@ -196,53 +174,3 @@ def _end(made: _Row, instance: pydoca.GraphInstance) -> None:
     found["nodes"] = len(graph.nodes)
     expected: dict[str, object] = {"copied": 0, "failed": True, "instances": [[1], 0], "started": False, "nodes": 5}
     require_told("a graph that has ended", found, expected)
-
-
-def queues(device: pydoca.Device, rounds: int) -> int:
-    """A work queue takes as many jobs as it is deep, and gives an event for each; returns how many there were."""
-    with Stand() as stand:
-        places, dma = _Places(stand, device), pydoca.Dma(None, device, num_tasks=1)
-        queue = stand.enter_context(workq.WorkQueue(2))
-        stand.callback(dma.close)
-        with duty("a work queue"):
-            queue.add(dma)
-        jobs = [workq.DmaMemcpyJob(dma, room, places.src, number) for number, room in enumerate(places.rooms)]
-        for number in range(rounds):
-            places.prepare(number + 1)
-            events = _one_round(queue, dma, jobs)
-            found: dict[str, object] = {"jobs": queue.num_jobs, "events": sorted(event.user_data for event in events)}
-            found["results"] = {(event.type, event.result) for event in events}
-            results = {(workq.JobType.DMA_MEMCPY, _Status.SUCCESS)}
-            require_told("a work queue", found, {"jobs": 0, "events": [0, 1], "results": results})
-            for place in (1, 2):
-                require_equal(places.array[place], places.array[0], "a job of a work queue")
-        calls: Any = {
-            "no event": (queue.progress_retrieve, pydoca.AgainError),
-            "add()": (lambda: queue.add(dma), pydoca.BadStateError),
-        }
-        calls["the end"] = queue.destroy, pydoca.InUseError
-        short = workq.DmaMemcpyJob(dma, places.short, places.src)
-        calls["a place that is too short"] = lambda: queue.submit(short), pydoca.InvalidValueError
-        require_refused("a work queue", calls)
-        with duty("the end of a work queue"):
-            queue.remove(dma)
-        require_refused("a context that was removed", {"a job": (lambda: queue.submit(jobs[0]), pydoca.NotFoundError)})
-        found = {"jobs": queue.num_jobs, "contexts": queue.contexts, "idle": dma.state is pydoca.ContextState.IDLE}
-        require_told("a work queue at its end", found, {"jobs": 0, "contexts": [], "idle": True})
-    return 2 * rounds
-
-
-def _one_round(queue: workq.WorkQueue, dma: pydoca.Dma, jobs: list[workq.DmaMemcpyJob]) -> list[workq.Event]:
-    with duty("jobs of a work queue"):
-        for job in jobs:
-            queue.submit(job)
-    calls: Any = {"a job too many": (lambda: queue.submit(jobs[0]), pydoca.NoMemoryError)}
-    require_refused("a full work queue", {**calls, "remove()": (lambda: queue.remove(dma), pydoca.NotPermittedError)})
-    events: list[workq.Event] = []
-    for _ in waiting.paced(10**9):
-        with contextlib.suppress(pydoca.AgainError):
-            events.append(queue.progress_retrieve())
-            waiting.require_value(queue.num_jobs, len(jobs) - len(events), "the number of jobs without their events")
-        if len(events) == len(jobs):
-            return events
-    raise DeviceFault("a work queue gives no event for its jobs")
