@@ -22,8 +22,9 @@ endif()
 
 add_library(pydoca_spdlog INTERFACE)
 target_include_directories(pydoca_spdlog SYSTEM INTERFACE ${PYDOCA_SPDLOG_INCLUDE_DIR})
-# Log lines have no fractions, for which fmt has 15 kB of code and tables.
-target_compile_definitions(pydoca_spdlog INTERFACE SPDLOG_HEADER_ONLY
+# Log lines have no fractions, for which fmt has 15 kB of code and tables. The namespaces are pydoca's own: a program that
+# links the engine may have another version of fmt or spdlog, or the same one with other settings.
+target_compile_definitions(pydoca_spdlog INTERFACE SPDLOG_HEADER_ONLY fmt=pydoca_fmt spdlog=pydoca_spdlog
   FMT_USE_FLOAT=0 FMT_USE_DOUBLE=0 FMT_USE_LONG_DOUBLE=0)
 
 # Distributions strip the bundled fmt and use their own package of it.
