@@ -61,6 +61,7 @@ ORDER = [
     ["rdma"],
     ["rdma_bridge", "rdma_connect"],
     ["graph"],
+    ["handles"],
     ["job_ledger"],
     ["workq"],
     ["sim_timing"],

@@ -8,31 +8,32 @@ namespace pydoca::fuzz {
 
 namespace {
 
-constexpr std::size_t room = 4096;
+constexpr std::size_t expanded_size = 4096;
 constexpr std::byte untouched{0xEE};
 
 struct Outcome {
-  Bytes plain = Bytes(room + 64, untouched);  ///< the last bytes are beyond the room
+  Bytes plain = Bytes(expanded_size + 64, untouched);  ///< the last bytes are beyond that
   std::size_t size = 0;
   sim::Inflater::State state{};
   std::uint32_t crc = 0;
   std::uint32_t adler = 0;
 
-  std::span<std::byte> left() { return std::span(plain).first(room).subspan(size); }
+  std::span<std::byte> left() { return std::span(plain).first(expanded_size).subspan(size); }
 };
 
 void finish(Outcome& outcome, const sim::Inflater& inflater) {
   outcome.crc = inflater.crc();
   outcome.adler = inflater.adler();
-  require(std::ranges::all_of(std::span(outcome.plain).subspan(room), [](std::byte byte) { return byte == untouched; }),
-          "nothing is written beyond the room");
+  require(std::ranges::all_of(std::span(outcome.plain).subspan(expanded_size),
+                              [](std::byte byte) { return byte == untouched; }),
+          "nothing is written beyond that");
 }
 
 Outcome at_once(sim::Inflater& inflater, std::span<const std::byte> stream) {
   Outcome outcome;
   inflater.begin();
   const auto all = inflater.expand(stream, outcome.left());
-  require(all.read <= stream.size() && all.written <= room, "what is counted fits");
+  require(all.read <= stream.size() && all.written <= expanded_size, "what is counted fits");
   outcome.size = all.written;
   outcome.state = all.state;
   finish(outcome, inflater);
