@@ -11,6 +11,8 @@ namespace pydoca::detail {
 class Operands;
 }
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 class BufSource;
@@ -156,3 +158,5 @@ class alignas(64) Buf : private Segment {
 static_assert(sizeof(Buf) <= 128, "a buf descriptor takes at most two cache lines");
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

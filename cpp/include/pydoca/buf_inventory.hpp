@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// A number of buf descriptors (DOCA Core Programming Guide, buffer inventory: doca_buf_inventory), for pieces of any
@@ -65,3 +67,5 @@ class BufInventory final : public BufSource {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

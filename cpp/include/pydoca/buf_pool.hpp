@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// A number of bufs of equal size in one memory map (DOCA Core Programming Guide, buffer pool: doca_buf_pool). Stopped
@@ -66,3 +68,5 @@ class BufPool final : public BufSource {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

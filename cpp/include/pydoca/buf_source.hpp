@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// What gives bufs: a BufInventory or a BufPool. It has the memory of its descriptors, at most 128 bytes each, and
@@ -92,3 +94,5 @@ class alignas(64) BufSource {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// Whether a device can do something, and if not, why.
@@ -29,3 +31,5 @@ std::span<const Capability> capabilities() noexcept;
 const Capability& find_capability(std::string_view name);
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The clocks that a Clock reads (DOCA_CLOCK_<name>). DOCA makes them bits; one bit names a clock.
@@ -68,3 +70,5 @@ class Clock {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -23,6 +23,8 @@ class SendTask;
 class Server;
 }  // namespace pydoca::comch::library
 
+#pragma GCC visibility push(default)
+
 /// Messages between a server on the DPU and clients on the host: reliable, in order per connection (DOCA Comch
 /// Programming Guide, control path: doca_comch).
 namespace pydoca::comch {
@@ -215,3 +217,5 @@ class Client : public Endpoint {
 };
 
 }  // namespace pydoca::comch
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 inline constexpr TaskTraits compress_decompress_deflate{.name = "decompress_deflate", .operands = source_and_target};
@@ -90,3 +92,5 @@ class Compress : public Context {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -41,6 +41,8 @@ class TaskCounts {
 };
 }  // namespace pydoca::detail
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 class ProgressEngine;
@@ -208,3 +210,5 @@ class Context : public std::enable_shared_from_this<Context> {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

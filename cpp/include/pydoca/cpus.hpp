@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The CPUs that a thread may run on, as far as a wait needs to know them: one, several, or not known. Threads and
@@ -42,3 +44,5 @@ Cpus ask_own_cpus() noexcept;
 bool has_one_cpu() noexcept;
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -22,6 +22,8 @@ class Backend;
 class Device;
 }  // namespace pydoca::backend
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 class Device;
@@ -205,3 +207,5 @@ DeviceInfo find_device(std::string_view selector, std::optional<Side> side = std
 DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std::optional<Side> side = std::nullopt);
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// Why a device lacks something that Capabilities says it lacks, as LibraryRefusals has it.
@@ -120,3 +122,5 @@ struct RepresentorProperties {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The one task of the library.
@@ -83,3 +85,5 @@ class Dma : public Context {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -19,6 +19,8 @@ struct DpaState;
 class KernelRun;
 }  // namespace pydoca::library
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// A sync event as kernels see it (DOCA DPA: doca_dpa_dev_sync_event_t), made by SyncEvent::dpa_handle(). The functions
@@ -190,3 +192,5 @@ class Dpa {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 enum class FaultAction : std::uint8_t {
@@ -179,3 +181,5 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

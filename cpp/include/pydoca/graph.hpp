@@ -18,6 +18,8 @@ class InstanceRun;
 class OwnedInstance;
 }  // namespace pydoca::detail
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 class Graph;
@@ -226,3 +228,5 @@ class GraphInstance {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

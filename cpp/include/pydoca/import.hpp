@@ -15,6 +15,8 @@ namespace pydoca::backend {
 class ImportAnswer;
 }
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// What the imports of all kinds have in common.
@@ -86,3 +88,5 @@ class Import final : public PendingImport {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

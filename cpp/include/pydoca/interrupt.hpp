@@ -6,6 +6,8 @@
 #include <memory>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// true: a signal wants the thread; the wait ends. Called in the thread that waits, which then holds no lock.
@@ -37,3 +39,5 @@ void run_blocking(Call&& call) noexcept {
 }
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

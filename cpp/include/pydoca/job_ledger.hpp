@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 /// The rules of a work queue (DOCA Core Programming Guide 2.0.2 to 2.2.1). WorkQueue obeys them, and so does the queue
 /// of another language, whose jobs are tasks of that language.
 namespace pydoca::workq {
@@ -94,3 +96,5 @@ class JobLedger {
 };
 
 }  // namespace pydoca::workq
+
+#pragma GCC visibility pop

@@ -20,6 +20,12 @@
 #include <vector>
 
 namespace pydoca::log {
+class Sinks;
+}
+
+#pragma GCC visibility push(default)
+
+namespace pydoca::log {
 
 /// DOCA's numbers: the larger, the more verbose. `disable` is a limit, never the level of a message.
 /// spdlog's levels for them, in this order: off, critical, err, warn, info, debug, trace.
@@ -236,3 +242,5 @@ void engine(Level level, std::string_view source, Text&& text) noexcept {
 }
 
 }  // namespace pydoca::log
+
+#pragma GCC visibility pop

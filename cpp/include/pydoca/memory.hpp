@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// Page-aligned, pre-faulted, zero-filled memory that another process can be given without a copy: an unnamed file
@@ -55,3 +57,5 @@ struct MemoryLocation {
 std::optional<MemoryLocation> find_memory(const void* addr, std::size_t size);
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

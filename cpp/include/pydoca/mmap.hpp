@@ -19,6 +19,8 @@ class ImportAnswer;
 class MemoryRegion;
 }  // namespace pydoca::backend
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// A range of memory that devices may reach (DOCA Core Programming Guide, memory map: doca_mmap).
@@ -230,3 +232,5 @@ class alignas(64) Mmap {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 inline constexpr Operand mmap_advise_operands[] = {{.name = "buf", .type = OperandType::source}};
@@ -69,3 +71,5 @@ class MmapAdvise : public Context {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -16,6 +16,8 @@ class ReadyList;
 class ReadyNode;
 }  // namespace pydoca::detail
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// enum doca_pe_event_mode. Selective: clear_notification() is needed after each wake-up. All: request_notification()
@@ -197,3 +199,5 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -24,6 +24,8 @@ class RdmaConnection;
 class RdmaTask;
 }  // namespace pydoca::library
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 class Rdma;
@@ -336,3 +338,5 @@ class Rdma : public Context {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

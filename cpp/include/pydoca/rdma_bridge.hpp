@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#pragma GCC visibility push(default)
+
 /// Objects shared with programs that use rdma-core themselves (DOCA Core: doca_rdma_bridge). A protection domain is
 /// rdma-core's struct ibv_pd. The program that made one keeps it until all that was made of it here is closed.
 namespace pydoca::rdma_bridge {
@@ -26,3 +28,5 @@ std::uint32_t get_buf_mkey(const Buf& buf, const Device& device);
 std::uint32_t get_mmap_mkey_from_pd(const Mmap& mmap, const void* pd);
 
 }  // namespace pydoca::rdma_bridge
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 #include <memory>
 #include <span>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// Rdma::connect() in steps that the context's progress engine takes: for an event loop, which must not wait for the
@@ -31,3 +33,5 @@ class RdmaConnect : public PendingImport {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The tasks of an Rdma context, by DOCA's names (doca_rdma_task_<name>).
@@ -91,3 +93,5 @@ inline constexpr std::array<TaskTraits, num_rdma_task_kinds> rdma_tasks{{
 [[nodiscard]] constexpr std::string_view name_of(RdmaTaskKind kind) noexcept { return traits_of(kind).name; }
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The DPU-side stand-in of a function, opened (struct doca_dev_rep). It keeps its device in use until it is closed.
@@ -35,3 +37,5 @@ class Representor {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

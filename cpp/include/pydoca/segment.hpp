@@ -6,6 +6,8 @@ namespace pydoca::backend {
 class MemoryRegion;
 }
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// One element of a scatter-gather list, as queues read it. A Buf is one. Addresses are those of the process that owns
@@ -23,3 +25,5 @@ struct Segment {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

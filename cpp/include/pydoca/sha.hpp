@@ -13,6 +13,8 @@
 #include <memory>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 inline constexpr Operand sha_operands[] = {{.name = "src", .type = OperandType::source},
@@ -142,3 +144,5 @@ class Sha : public Context {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// enum doca_sha_algorithm.
@@ -27,3 +29,5 @@ constexpr std::uint32_t block_size(ShaAlgorithm algorithm) noexcept {
 }
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -13,6 +13,8 @@
 #include <tuple>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 /// Controls of the simulated fabric.
 namespace pydoca::sim {
 
@@ -126,3 +128,5 @@ void remove_device(std::string_view selector);
 void restore_device(std::string_view selector);
 
 }  // namespace pydoca::sim
+
+#pragma GCC visibility pop

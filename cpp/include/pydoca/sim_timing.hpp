@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 /// The timing model of simulated devices. A device without one is as fast as this machine.
 ///
 /// An operation that is posted at t comes back at
@@ -104,3 +106,5 @@ std::vector<std::string_view> timing_presets();
 Timing timing_preset(std::string_view name);
 
 }  // namespace pydoca::sim
+
+#pragma GCC visibility pop

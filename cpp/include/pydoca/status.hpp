@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 enum class Status : std::uint32_t {
@@ -64,3 +66,5 @@ class Error : public std::runtime_error {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

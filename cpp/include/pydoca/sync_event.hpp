@@ -22,6 +22,8 @@ class SyncEventContext;
 class SyncEventRemoteNet;
 }  // namespace pydoca::library
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 class Dpa;
@@ -223,3 +225,5 @@ class SyncEventRemoteNet {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -17,6 +17,8 @@ class SyncEventContext;
 class SyncEventTask;
 }  // namespace pydoca::library
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The tasks of an asynchronous sync event, by DOCA's names (doca_sync_event_task_<name>).
@@ -135,3 +137,5 @@ class SyncEventContext : public Context {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

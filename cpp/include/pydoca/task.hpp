@@ -18,6 +18,8 @@ enum class Promise : std::uint8_t {
 };
 }  // namespace pydoca::detail
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 class Context;
@@ -149,3 +151,5 @@ class Task {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

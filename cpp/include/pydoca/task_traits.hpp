@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 enum class OperandType : std::uint8_t {
@@ -80,3 +82,5 @@ inline constexpr Operand source_and_target[] = {{.name = "src", .type = OperandT
                                                 {.name = "dst", .type = OperandType::target}};
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 namespace trace {
@@ -175,3 +177,5 @@ void record_await(std::uint32_t coroutine, std::uint64_t begin, std::uint64_t id
 }  // namespace trace
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

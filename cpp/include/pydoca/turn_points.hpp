@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 /// Of the builds for pydoca's own tests: threads of virtual time that give way in the middle of protocols, and mistakes
 /// in these protocols.
 namespace pydoca::sim {
@@ -23,3 +25,5 @@ void plant(std::string_view mistake);
 }  // namespace pydoca::sim
 
 #endif
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// What may be done to a memory map's range, and by whom (doca-core: enum doca_access_flag). A bit mask.
@@ -82,3 +84,5 @@ constexpr bool has(SubmitFlags mask, SubmitFlags flag) noexcept {
 }
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct Value;
@@ -86,3 +88,5 @@ class FileError : public Error {
 [[nodiscard]] Table read_toml(const std::string& path);
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The version with which a program was compiled (doca_version). This line states it: CMake and the wheel read it here.
@@ -11,3 +13,5 @@ namespace pydoca {
 [[nodiscard]] std::string_view version_runtime() noexcept;
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

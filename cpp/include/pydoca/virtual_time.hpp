@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 /// Virtual time of this process, for simulated devices: it stands still while a thread runs, and moves to the next
 /// moment at which something is due once all threads wait. Hours pass in milliseconds, and a run depends on the program
 /// and the seed alone.
@@ -56,3 +58,5 @@ class VirtualTime {
 };
 
 }  // namespace pydoca::sim
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// The entry of known that is most similar to word; empty when none is similar enough.
@@ -17,3 +19,5 @@ namespace pydoca {
 [[nodiscard]] std::string in_quotes(std::string_view word);
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -16,6 +16,8 @@
 #include <memory>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 /// Jobs and events, as DOCA 2.0 to 2.2 had them before progress engines and tasks (DOCA Core Programming Guide 2.0.2 to
 /// 2.2.1: work queues). For programs of that time: a thin layer over a ProgressEngine, whose tasks need no look at each
 /// result. Python's pydoca.workq has the same flows.
@@ -204,3 +206,5 @@ class WorkQueue {
 };
 
 }  // namespace pydoca::workq
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct ComchCapabilities {
@@ -35,3 +37,5 @@ struct ComchCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

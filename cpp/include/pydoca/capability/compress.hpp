@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct CompressCapabilities {
@@ -27,3 +29,5 @@ struct CompressCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

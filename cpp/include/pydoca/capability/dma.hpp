@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct DmaCapabilities {
@@ -25,3 +27,5 @@ struct DmaCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct DpaCapabilities {
@@ -19,3 +21,5 @@ struct DpaCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

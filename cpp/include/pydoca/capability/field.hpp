@@ -1,5 +1,7 @@
 #pragma once
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// A field of a structure of capabilities, as data: properties, dictionaries, JSON and topology files have what
@@ -15,3 +17,5 @@ struct Field {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -15,6 +15,8 @@
 #include <string>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// Why a device lacks a library: the end of a sentence such as "pf0 is not suitable: ...". Empty: the backend has no
@@ -75,3 +77,5 @@ struct LibraryCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

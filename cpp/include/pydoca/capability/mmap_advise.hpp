@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct MmapAdviseCapabilities {
@@ -22,3 +24,5 @@ struct MmapAdviseCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 /// A refusal says why the device lacks something ("rxe0 has no atomics"). It is empty where the device has it.
@@ -49,3 +51,5 @@ struct RdmaCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct ShaCapabilities {
@@ -44,3 +46,5 @@ struct ShaCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#pragma GCC visibility push(default)
+
 namespace pydoca {
 
 struct SyncEventCapabilities {
@@ -36,3 +38,5 @@ struct SyncEventCapabilities {
 };
 
 }  // namespace pydoca
+
+#pragma GCC visibility pop
