@@ -39,7 +39,7 @@ def test_awaiting_a_task(run, make_rig, size):
 
 
 async def takes_no_turn(awaitable) -> bool:
-    """Whether the loop ran nothing else while awaitable was awaited."""
+    """Tells whether the loop ran nothing else while awaitable was awaited."""
     turned = []
     asyncio.get_running_loop().call_soon(turned.append, 1)
     await awaitable
@@ -85,7 +85,7 @@ def test_what_completes_at_once_does_not_keep_others_from_running(run, make_rig)
 
         counting = asyncio.create_task(count())
         copies = 0
-        while copies <= 10 or len(turned) <= 10:  # without turns this goes on until the test's time is over
+        while copies <= 10 or len(turned) <= 10:  # a loop that gives no turns keeps this going until the test times out
             await rig.copy()
             copies += 1
         counting.cancel()

@@ -45,14 +45,14 @@ def test_a_task_group_takes_what_pydoca_awaits(run, make_rig):
         assert all(bytes(target) == bytes(rig.data) for _, _, target in bufs)
         async with anyio.create_task_group() as group:
             group.start_soon(rig.dma.memcpy, *rig.bufs()[:2])
-            group.cancel_scope.cancel()  # before its first step
+            group.cancel_scope.cancel()  # the copy has not taken its first step
         assert rig.pe.num_inflight_tasks == 0
 
     run(main())
 
 
 class Settled:
-    """A state that a context has later, as a card's context does; the simulated ones are IDLE at once."""
+    """A state that a context reaches later, as a real card's context does; the simulated contexts are IDLE at once."""
 
     def __init__(self):
         self.is_there = False

@@ -15,7 +15,7 @@ BIG = 1 << 20  # bytes: large enough for the device's own threads
 
 @contextlib.asynccontextmanager
 async def reported():
-    """The contexts that the loop's exception handler receives meanwhile."""
+    """The contexts that the loop's exception handler receives during the block."""
     contexts: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda loop, context: contexts.append(context))
@@ -24,7 +24,7 @@ async def reported():
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Gives the other threads time: turns of the loop without a pause are over before a busy machine runs them."""
+    """Waits with a pause in each turn of the loop: a busy machine needs the pauses to run the other threads."""
     async with asyncio.timeout(20):
         while not condition():
             await asyncio.sleep(0.001)
@@ -81,7 +81,7 @@ def test_a_blocking_wait_in_a_coroutine_does_not_lose_the_wake_up(run, make_rig)
     async def main():
         rig = make_rig(size=BIG)
         waiting = asyncio.ensure_future(rig.held())
-        await asyncio.sleep(0.01)  # the handle is armed by now
+        await asyncio.sleep(0.01)  # the handle is armed now
         with pytest.raises(pydoca.TimeOutError):
             rig.pe.wait(0.002)
         rig.release()
@@ -121,7 +121,7 @@ def test_nothing_needs_a_timer(make_rig, monkeypatch):
             for _ in range(50):
                 await asyncio.gather(*(rig.copy() for _ in range(4)))
             held = asyncio.ensure_future(rig.held())
-            await rig.turns(1000)  # armed by now
+            await rig.turns(1000)  # the handle is armed now
             rig.release()
             await held
 

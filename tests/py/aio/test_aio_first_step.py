@@ -89,7 +89,7 @@ def test_waits_give_their_slots_back(run):
         with pydoca.open_device("0b:00.0", side="host") as host:
             event = pydoca.SyncEvent(host)
             async with pydoca.ProgressEngine() as pe, event.as_context(pe) as ctx:
-                for _ in range(100):  # of 32 slots
+                for _ in range(100):  # the context has only 32 slots
                     with pytest.raises(TimeoutError):
                         await asyncio.wait_for(ctx.wait_eq(9), 0)
                 assert await ctx.get() == 0
@@ -134,7 +134,7 @@ def test_an_awaiter_has_the_methods_of_a_coroutine(run, ends, rig):
 
 @pytest.fixture
 def uncollected():
-    """No garbage is collected during the test."""
+    """Disables the garbage collector during the test."""
     gc.disable()
     yield
     gc.enable()
@@ -146,7 +146,7 @@ async def times_out(awaitable):
 
 
 def test_nothing_is_left_for_the_collector(run, make_rig, uncollected):
-    """Inventories, slots and instances are fewer than the awaits, and would run out."""
+    """The awaits outnumber the inventories, slots and instances, which would run out if any of them stayed in use."""
 
     async def main():
         rig = make_rig(num_tasks=2)

@@ -87,7 +87,7 @@ def test_those_who_waited_in_a_loop_that_was_closed_are_forgotten(rig, new_loop,
     rig.pe.run_until(tasks, 5)
     assert all(task.done for task in tasks)
     for waiter in waiting:
-        # Otherwise asyncio complains about a task that can no longer finish.
+        # asyncio would complain about a task that can no longer finish.
         waiter._log_destroy_pending = False
     del waiting, waiter
     gc.collect()

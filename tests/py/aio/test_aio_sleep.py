@@ -224,7 +224,7 @@ def test_an_eager_task_comes_back(run, events):
 
 @pytest.fixture
 def turns():
-    """asyncio's own loop, and a counter of its turns, that is of its calls of select()."""
+    """asyncio's own loop, and a counter of its turns, which are its calls of select()."""
     loop = asyncio.SelectorEventLoop()
     loop.set_debug(False)
     select = loop._selector.select
@@ -270,7 +270,7 @@ def test_what_a_coroutine_steps_does_not_sleep_in_the_loops_place(events, turns,
             stop()
         return slept
 
-    # The stepping coroutine continues before the loop does; the others would sleep for the rest of the turn.
+    # The stepping coroutine continues before the loop does; otherwise the loop would sleep for the rest of the turn.
     assert loop.run_until_complete(main()) < rounds / 2
 
 
@@ -304,11 +304,11 @@ def test_awaits_that_are_done_at_once_take_few_turns(events, turns):
 
     async def main():
         await events.ctx.wait_eq(0)
-        await asyncio.sleep(0.01)  # the engine's handle is armed by now
+        await asyncio.sleep(0.01)  # the engine's handle is armed now
         begin, at = next(calls), loop.time()
         for _ in range(50_000):
             await events.ctx.wait_eq(0)
         return next(calls) - begin, loop.time() - at
 
     num_turns, seconds = loop.run_until_complete(main())
-    assert num_turns < 10 + seconds * 1000  # one in 10 ms, and without more than one in 0.1 ms
+    assert num_turns < 10 + seconds * 1000  # one turn in 10 ms is expected; a defect gives more than one in 0.1 ms

@@ -149,7 +149,7 @@ def test_a_task_that_asyncio_refuses_goes_on(run, rig):
 
 
 def drive(coroutine):
-    """As a loop of another library does, and as far as the first step."""
+    """Drives the coroutine to its first step, as a loop of another library does."""
     try:
         coroutine.send(None)
     finally:

@@ -1,4 +1,4 @@
-"""asyncio tasks that the program does not name: asyncio itself has weak references to its tasks only."""
+"""asyncio tasks that the program does not name: asyncio itself keeps only weak references to its tasks."""
 
 import asyncio
 import gc
@@ -9,7 +9,7 @@ import pydoca
 
 
 async def collect():
-    """Lets what was created begin, then collects garbage."""
+    """Lets the created tasks begin, then collects garbage."""
     for _ in range(3):
         await asyncio.sleep(0)
     gc.collect()
@@ -18,7 +18,7 @@ async def collect():
 
 @pytest.fixture
 def begin():
-    """Makes an asyncio task that nothing names, and returns what tells of its result."""
+    """Makes an asyncio task that nothing names, and returns a future that gets its result."""
 
     def begin(coroutine):
         ended = asyncio.get_running_loop().create_future()

@@ -68,7 +68,7 @@ async def test_without_the_mark(): pass
 
 @pytest.mark.parametrize("name", ["asyncio", "anyio"])
 def test_with_a_plugin_the_message_names_its_mark(pytester, name):
-    """The plug-in is of the test, under the name of the real one, so that both may be installed or not."""
+    """The test brings its own plug-in under the real plug-in's name, so the real one need not be installed."""
     pytester.makeconftest(PLUGIN.format(name=name))
     pytester.makepyfile(MARKED.format(name=name))
     blocked = {"asyncio": "pytest_asyncio", "anyio": "anyio.pytest_plugin"}

@@ -1,4 +1,4 @@
-"""gather() and as_completed(): what a loop of awaits does, with no more suspensions than it."""
+"""gather() and as_completed() do what a loop of awaits does, with no more suspensions than the loop has."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ BIG = 1 << 20  # bytes: large enough for the device's own threads
 
 
 class Counted:
-    """An awaitable that counts the suspensions of another."""
+    """An awaitable that counts the suspensions of another awaitable."""
 
     def __init__(self, awaited: Any) -> None:
         self.awaited, self.suspensions = awaited, 0
@@ -69,7 +69,7 @@ SCENARIOS = {  # the sizes of the copies
 
 
 def suspensions(way: Callable[..., Any], sizes: list[int], latency: str, all_done: bool) -> int:
-    """In virtual time, where every run is the same."""
+    """Counts the suspensions in virtual time, where every run is the same."""
     counts = []
 
     async def main() -> None:
@@ -115,7 +115,7 @@ def test_no_more_suspensions_than_a_loop_of_awaits(as_slow_as_a_card, way, scena
     count = suspensions(WAYS[way], sizes, "balanced", all_done)
     if way == "gather":
         assert count <= limit
-    else:  # each task comes as soon as it is done, also when an earlier one is not
+    else:  # as_completed() gives each task as soon as it is done, even while an earlier one is in flight
         assert count <= max(limit, len(sizes))
     if all_done:
         assert count <= limit
@@ -132,7 +132,7 @@ def test_small_copies_suspend_nothing(run, latency, way):
         source, target = device.mmap(pydoca.alloc(64)), device.mmap(pydoca.alloc(64 * 64))
         async with pydoca.ProgressEngine(latency=latency) as pe, pydoca.Dma(pe, device, num_tasks=64) as dma:
             for count in (1, 2, 64):
-                await asyncio.sleep(0)  # a new time budget
+                await asyncio.sleep(0)  # each turn has a new time budget
                 src = inventory.get_by_data(source)
                 rooms = [inventory.get_by_addr(target, target.addr + 64 * place, 64) for place in range(count)]
                 counted = Counted(WAYS[way](pe, [dma.memcpy(src, room) for room in rooms]))
@@ -144,7 +144,7 @@ def test_small_copies_suspend_nothing(run, latency, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_other_coroutines_run_beside_one_that_never_waits(run, make_rig, way):
-    """The time budget: without it a thousand gathers of small copies would be one turn of the loop."""
+    """A time budget gives others a turn: without it a thousand gathers of small copies would be one turn."""
     rig = make_rig()
     turns = 0
 
@@ -275,7 +275,7 @@ def test_without_a_loop_there_is_an_error_that_names_the_way_without(rig):
         gathering.send(None)
 
 
-# ---- as a coroutine
+# ---- gather() and as_completed() as a coroutine
 
 
 def test_asyncio_takes_a_gather_for_a_coroutine(new_loop, make_rig):

@@ -89,7 +89,7 @@ def test_the_loop_goes_on_while_the_owner_is_stopped(run, pe, card, owner, kind)
 
 
 def test_many_imports_wait_for_room_with_a_stopped_owner(run, pe, card, owner):
-    """More than its socket's backlog takes."""
+    """The imports are more than the backlog of the owner's socket takes."""
 
     async def main():
         owner.freeze()

@@ -17,7 +17,7 @@ Make = Callable[[Any], Any]
 
 @pytest.fixture
 def linked(ends, unused_port):
-    """By name: what makes an awaitable of each kind that does nothing by itself."""
+    """Functions by name: each makes one kind of awaitable that does nothing by itself."""
     device = ends.dpu
     with (
         ends.linked_without_loop() as (server, _, link),
@@ -110,7 +110,7 @@ def test_what_was_used_ends_in_silence(linked, call, use):
 
 
 def test_what_goes_on_by_itself_ends_in_silence(rig, ends, unused_port):
-    """DOCA's programs submit and connect, and hear the outcome by callbacks: nobody needs the object."""
+    """DOCA's programs submit and connect, and learn the outcome from callbacks; they do not need the object."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rig.copy()
@@ -162,7 +162,7 @@ gathering = pe.gather([])
 
 
 def test_the_end_of_the_program_is_no_reason_to_crash():
-    """What the interpreter's end frees may warn or not, as with coroutines."""
+    """An object that the interpreter's end frees may warn or not, as a coroutine may."""
     result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=150)
     assert result.returncode == 0, result.stderr
     lines = [line for line in result.stderr.splitlines() if "never awaited" not in line]
@@ -170,7 +170,7 @@ def test_the_end_of_the_program_is_no_reason_to_crash():
 
 
 def test_every_awaitable_is_of_one_of_both_kinds():
-    """A class that is not listed: does a call that makes one of it do nothing by itself? Then it must warn."""
+    """Every class is in one of both lists; a new class whose calls do nothing by themselves must warn."""
     from pydoca import _core
 
     classes = {
