@@ -1,4 +1,4 @@
-"""What the cancellation suite needs of an awaitable: a scene, in which one await is begun, ended and examined."""
+"""A scene of the cancellation suite begins one await, ends it and examines it."""
 
 import asyncio
 import functools
@@ -9,33 +9,33 @@ from typing import Any
 
 import pydoca
 
-MARK = 0xA5  # the program's own bytes in memory that it has back
+MARK = 0xA5  # bytes that the program writes to memory that it has back
 
 
 class Scene(ABC):
-    """One await of an engine's."""
+    """One await of an operation on an engine."""
 
     def __init__(self, pe: pydoca.ProgressEngine) -> None:
         self.pe = pe
 
     @abstractmethod
     def begin(self) -> Any:
-        """A new object to await, of an operation that does not end by itself."""
+        """Makes a new object to await; its operation does not end by itself."""
 
     @abstractmethod
     def complete(self) -> None:
-        """What the await waits for happens. Does nothing the second time."""
+        """Lets the operation complete. The second call does nothing."""
 
     async def go_on(self) -> None:
-        """No await has begun: the operation goes on, until it completes."""
+        """Lets the operation go on until it completes, when no await has begun."""
         self.complete()
 
     def returned(self, results: list[Any]) -> None:  # noqa: B027  most awaits lend no memory
-        """The await is over: the program uses its memory again. results: what the await gave, if it gave something."""
+        """Uses the memory again, once the await is over. results holds what the await gave, if it gave something."""
 
     @abstractmethod
     async def check(self, results: list[Any]) -> None:
-        """Asserts, once the await is over, that nothing is lost, and that the engine can be used."""
+        """Asserts, once the await is over, that nothing is lost and that the engine can be used."""
 
 
 Maker = Callable[[], AbstractAsyncContextManager[Scene]]
@@ -43,7 +43,7 @@ SCENES: dict[str, Maker] = {}
 
 
 def scene(*names: str) -> Callable[[Callable[..., AsyncIterator[Scene]]], Callable[..., AsyncIterator[Scene]]]:
-    """The function below makes the scene of these calls: it gets the name of the call without its class."""
+    """Registers a function as the maker of the scene of these calls; it gets each call's name without its class."""
 
     def add(function: Callable[..., AsyncIterator[Scene]]) -> Callable[..., AsyncIterator[Scene]]:
         make = asynccontextmanager(function)
@@ -55,7 +55,7 @@ def scene(*names: str) -> Callable[[Callable[..., AsyncIterator[Scene]]], Callab
 
 
 async def until(condition: Callable[[], object], what: str) -> None:
-    """Bounded, as a scene that waits for ever says nothing."""
+    """Waits for the condition. The wait is bounded, since a scene that waits for ever says nothing."""
     for _ in range(10_000):
         if condition():
             return
@@ -68,14 +68,14 @@ async def soon(awaitable: Awaitable[Any]) -> Any:
 
 
 class TaskScene(Scene):
-    """A task of a context, which the device does not see before it is flushed."""
+    """A task of a context; the device does not see the task before it is flushed."""
 
     num_tasks = 3
 
     def __init__(self, context: Any, make: Callable[[], Any], memory: Any = None) -> None:
         super().__init__(context.progress_engine)
         self.context = context
-        self.memory = memory  # that the operation writes to
+        self.memory = memory  # the operation writes to it
         self.task: Any = None
         self.marked = False
         self._make = make
@@ -93,7 +93,7 @@ class TaskScene(Scene):
         self.context.flush_tasks()
 
     async def go_on(self) -> None:
-        """No await has begun: the operation goes on, until it completes."""
+        """Lets the operation go on until it completes, when no await has begun."""
         self.complete()
 
     def returned(self, results: list[Any]) -> None:

@@ -38,7 +38,7 @@ async def sides() -> AsyncIterator[tuple[AsyncExitStack, Sides]]:
 
 
 class SendScene(TaskScene):
-    """Messages that wait for room at the peer, which has none before it receives."""
+    """Messages that wait for room at the peer, which has no room before it receives."""
 
     def __init__(self, link: Any, peer: Any, client: Any) -> None:
         super().__init__(client, lambda: link.send(b"one", submit=False))
@@ -145,7 +145,7 @@ class BeginningScene(Scene):
         self.complete()
         if results:
             await soon(self._client.__aexit__(None, None, None))
-        # A block that did not begin has no end: its context must be idle, or was never started.
+        # A block that did not begin has no end: its context must be IDLE.
         assert self._client.state is pydoca.ContextState.IDLE
         async with self._made.client() as link:
             await soon(link.send(b"usable"))

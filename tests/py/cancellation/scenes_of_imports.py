@@ -1,4 +1,4 @@
-"""Scenes of imports: the exporting process is stopped, until what the await waits for is to happen."""
+"""Scenes of imports: the exporting process is stopped until the scene lets the import complete."""
 
 import atexit
 from collections.abc import AsyncIterator, Iterator
@@ -14,11 +14,11 @@ KINDS = {"import_mmap": "own", "import_sync_event": "event", "import_sync_event_
 
 
 class Owners:
-    """One process serves many scenes, as to start it takes longer than a scene."""
+    """One process that serves many scenes, since starting it takes longer than a scene."""
 
     def __init__(self) -> None:
         self._owner: Owner | None = None
-        self._unused: list[bytes] = []  # the details of its connections
+        self._unused: list[bytes] = []  # the details of its connections that no scene has used
         atexit.register(self._end)
 
     def _end(self) -> None:
@@ -27,7 +27,7 @@ class Owners:
 
     @contextmanager
     def lend(self, num_connections: int = 0) -> Iterator[tuple[Owner, list[bytes]]]:
-        """The process, and the details of so many of its connections."""
+        """Gives the process and the details of num_connections of its connections."""
         if self._owner is None or len(self._unused) < num_connections:
             self._end()
             self._owner = Owner()
@@ -54,7 +54,7 @@ class ImportScene(Scene):
         return getattr(self.pe, self._call)(*self._arguments())
 
     def complete(self) -> None:
-        """The owner answers one after another: once a later import is there, so is the answer to this one."""
+        """Waits for a second import: the owner answers in order, so the first import has its answer by then."""
         self._owner.go_on()
         device, blob = self._arguments()
         getattr(device, self._call)(blob).close()

@@ -1,4 +1,4 @@
-"""Scenes of what no engine delivers: kernels of a DPA, processes that a program starts."""
+"""Scenes of awaits that no engine delivers: kernels of a DPA, processes that a program starts."""
 
 import threading
 from collections.abc import AsyncIterator
@@ -67,7 +67,7 @@ class ProcessScene(Scene):
         self.complete()
         if self._call == "spawn":
             assert await soon(self._process) == 0
-        else:  # the end of its block ends it, also when a cancellation ends that
+        else:  # the end of its block ends the process, even when a cancellation interrupts that end
             await soon(self._process.__aexit__(None, None, None))
             assert self._process.returncode is not None
 

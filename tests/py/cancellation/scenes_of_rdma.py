@@ -51,7 +51,7 @@ class Ends:
 
     @contextmanager
     def event(self) -> Iterator[Any]:
-        """The DPU's event as the host's connections use it."""
+        """The DPU's event, as the host's connections use it."""
         with (
             pydoca.SyncEvent(self.dpu, publisher="remote_net") as event,
             self.host.import_sync_event_remote_net(event.export_to_remote_net()) as imported,
@@ -71,7 +71,7 @@ async def ends(peer: str = "p1") -> AsyncIterator[tuple[AsyncExitStack, Ends, An
 
 
 class Link:
-    """A connection of two contexts, or its successor."""
+    """A connection of two contexts, or the connection that follows it."""
 
     def __init__(self, a: Any, b: Any) -> None:
         self.a, self.b = a, b
@@ -141,7 +141,7 @@ async def operation(call: str) -> AsyncIterator[Scene]:
 
 
 class SendScene(LinkScene):
-    """A message to a peer that has posted receives for it, and for each slot."""
+    """A message to a peer that has posted receives for it and for each slot."""
 
     def __init__(self, made: Ends, link: Link, make: Callable[[], Any]) -> None:
         super().__init__(link, make)
@@ -252,7 +252,7 @@ async def request(call: str) -> AsyncIterator[Scene]:
 
 
 class AttemptScene(Scene):
-    """A connection that begins. To cancel connect() ends the attempt, to cancel another await does not."""
+    """A connection that begins. Cancelling connect() ends the attempt; cancelling another await does not."""
 
     def __init__(self, made: Ends, a: Any, b: Any, call: str) -> None:
         super().__init__(made.pe)
@@ -268,7 +268,7 @@ class AttemptScene(Scene):
         return self._attempt.connection.established() if self._call == "established" else self._attempt
 
     def complete(self) -> None:
-        """The server answers what comes from now on."""
+        """Lets the server answer requests from now on."""
         if not self._requests:
             self._requests.append(asyncio.ensure_future(self._serve()))
 
@@ -293,13 +293,13 @@ class AttemptScene(Scene):
 
 @scene("Rdma.connect", "RdmaConnection.established", "Rdma.connect by name")
 async def attempt(call: str) -> AsyncIterator[Scene]:
-    # localhost stands for devices of the same side.
+    # localhost means devices of the same side.
     async with ends("pf1" if call == "connect by name" else "p1") as (_, made, a, b):
         yield AttemptScene(made, a, b, call)
 
 
 class AcceptScene(Scene):
-    """A request that is accepted: its connection is established, whether its await is cancelled or not."""
+    """A request that is accepted: its connection is established whether or not its await is cancelled."""
 
     def __init__(self, made: Ends, a: Any, b: Any) -> None:
         super().__init__(made.pe)

@@ -1,4 +1,4 @@
-"""Scenes of the libraries' tasks, of what awaits several of them, and of graphs."""
+"""Scenes of the libraries' tasks, of awaits of several tasks, and of graphs."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -42,7 +42,7 @@ class Memory:
 async def running(
     library: Any, num_tasks: int = TaskScene.num_tasks, source: bytes = bytes(range(SIZE))
 ) -> AsyncIterator[tuple[Memory, Any]]:
-    """A context of the library, which has an engine of its own, and memory for its tasks."""
+    """A context of the library with its own engine, and memory for its tasks."""
     with Memory(source=source) as memory:
         async with pydoca.ProgressEngine() as pe, library(pe, memory.device, num_tasks=num_tasks) as context:
             yield memory, context
@@ -87,7 +87,7 @@ class Event:
         self._imported: Any = None
 
     def set(self, value: int) -> None:
-        """Once its context runs."""
+        """Sets the event from the DPU, once the owner's context runs."""
         if self._imported is None:
             self._imported = self._dpu.import_sync_event(self.owner.export_to_remote_pci())
             self._imported.start()
@@ -174,7 +174,7 @@ async def poll(_call: str) -> AsyncIterator[Scene]:
 
 
 class SeveralScene(TaskScene):
-    """An await of several tasks at once."""
+    """One await of several tasks."""
 
     num_tasks = 4
 

@@ -1,4 +1,4 @@
-"""Every call that gives something to await, cancelled at every step, on every loop: nothing is lost, nothing goes on.
+"""Each call that gives something to await is cancelled at every step, on every loop: nothing is lost, nothing goes on.
 
 `awaitables.calls()` finds the calls, `scene.SCENES` has an await of each, and `ways.WAYS` the ways in which it ends.
 """
@@ -19,9 +19,9 @@ from ways import WAYS, run
 
 assert all(
     (scenes_of_connections, scenes_of_imports, scenes_of_others, scenes_of_rdma, scenes_of_tasks)
-)  # each adds its scenes
+)  # each module adds its scenes
 
-# Calls that need no scene, and why.
+# Calls that need no scene, and the reason.
 OTHERS = {
     "Process.__aenter__": "gives the process of sim.spawn(), and never suspends",
     "Process.__enter__": "gives the process of sim.spawn()",
@@ -39,7 +39,7 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 
 @pytest.fixture(params=LOOPS)
 def run_in(request: pytest.FixtureRequest) -> Run:
-    """The equivalent of asyncio.run."""
+    """Runs a coroutine as asyncio.run does, on one of the loops."""
     kind = request.param
     factory = pytest.importorskip("uvloop").new_event_loop if kind == "uvloop" else asyncio.new_event_loop
 

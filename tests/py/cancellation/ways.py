@@ -1,4 +1,4 @@
-"""How an await ends before its operation does: cancelled at a turn of the loop, or its awaiter closed or dropped."""
+"""Ways to end an await before its operation ends: cancel it at a turn of the loop, or close or drop its awaiter."""
 
 import asyncio
 import contextlib
@@ -9,14 +9,14 @@ from typing import Any
 
 from scene import Maker, Scene, soon
 
-TURNS = 3  # of the loop, before what an await waits for happens
+TURNS = 3  # turns of the loop before the operation completes
 LAST = 6  # the last turn of a cancellation: every await has ended by then
 
 Way = Callable[[Scene], Awaitable[list[Any]]]
 
 
 async def finish(waiting: "asyncio.Future[Any]", scene: Scene) -> list[Any]:
-    """What the await gives, if it gives something; the operation has completed, or does so now."""
+    """Awaits the result and returns it, if there is one; the operation has completed, or does so now."""
     results: list[Any] = []
     with contextlib.suppress(asyncio.CancelledError, TimeoutError):
         results.append(await waiting)
@@ -25,7 +25,7 @@ async def finish(waiting: "asyncio.Future[Any]", scene: Scene) -> list[Any]:
 
 
 def at_turn(turn: int, *, first: bool = True, times: int = 1) -> Way:
-    """Cancelled at a turn, and at those behind it; the operation completes at turn TURNS, before that or behind it."""
+    """Cancels the await at a turn, and again at the turns after it; the operation completes at turn TURNS."""
 
     async def way(scene: Scene) -> list[Any]:
         task = asyncio.ensure_future(scene.begin())
@@ -44,7 +44,7 @@ def at_turn(turn: int, *, first: bool = True, times: int = 1) -> Way:
 
 
 def with_its_completion(*, first: bool) -> Way:
-    """Cancelled in the turn in which the engine delivers the completion: before the delivery, or behind it."""
+    """Cancels the await in the turn in which the engine delivers the completion, before or after the delivery."""
 
     async def way(scene: Scene) -> list[Any]:
         task = asyncio.ensure_future(scene.begin())
@@ -70,13 +70,13 @@ def completing_later(scene: Scene) -> Iterator[None]:
 
 
 async def timed_out(scene: Scene) -> list[Any]:
-    """asyncio.wait_for() with no time."""
+    """Calls asyncio.wait_for() with a time-out of 0."""
     with completing_later(scene):
         return await soon(finish(asyncio.ensure_future(asyncio.wait_for(scene.begin(), 0)), scene))
 
 
 async def in_a_group(scene: Scene) -> list[Any]:
-    """A TaskGroup that another of its tasks ends before the first step of the await."""
+    """Awaits in a TaskGroup that another of its tasks ends before the await takes its first step."""
 
     async def fail() -> None:
         raise ValueError
@@ -88,19 +88,19 @@ async def in_a_group(scene: Scene) -> list[Any]:
             group.create_task(fail())
             task = group.create_task(as_coroutine(scene.begin()))
     if task is None:  # tasks start eagerly: the group has ended, and refuses the await
-        gc.collect()  # the refusal's frames
+        gc.collect()  # this frees the frames of the refusal
         await scene.go_on()
         return results
     if not task.cancelled():
         results.append(task.result())
     scene.returned(results)
     del task
-    gc.collect()  # the frames of the group's exception, which have the task and what it gave
+    gc.collect()  # this frees the frames of the group's exception, which have the task and its result
     return results
 
 
 def as_coroutine(awaitable: Any) -> Any:
-    """create_task() takes no iterator of an asynchronous generator, which is awaitable only."""
+    """Wraps the iterator of an asynchronous generator in a coroutine: create_task() does not take such an iterator."""
     if hasattr(awaitable, "throw") and hasattr(awaitable, "close") and asyncio.iscoroutine(awaitable):
         return awaitable
 
@@ -111,7 +111,7 @@ def as_coroutine(awaitable: Any) -> Any:
 
 
 class ByHand:
-    """Drives an awaiter so many steps, then ends it. The result: what the await gave, if it gave something."""
+    """Drives an awaiter a number of steps, then ends it. The result is what the await gave, if it gave something."""
 
     def __init__(self, awaiter: Any, steps: int, end: Callable[[Any], Any]) -> None:
         self._awaiter, self._steps, self._end = awaiter, steps, end
@@ -161,7 +161,7 @@ def close(awaiter: Any) -> None:
 
 
 def drop(_awaiter: Any) -> None:
-    """The last reference is the caller's."""
+    """Does nothing: the caller has the last reference, and drops it."""
 
 
 WAYS: dict[str, Way] = {
@@ -179,7 +179,7 @@ WAYS: dict[str, Way] = {
 async def run(make: Maker, way: Way) -> None:
     async with make() as scene:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # of what a second cancellation gives up
-            warnings.simplefilter("ignore", RuntimeWarning)  # of a coroutine that was closed before its first step
+            warnings.simplefilter("ignore", ResourceWarning)  # an await that a second cancellation gives up warns
+            warnings.simplefilter("ignore", RuntimeWarning)  # a coroutine that is closed before its first step warns
             results = await way(scene)
             await scene.check(results)
