@@ -127,7 +127,7 @@ def test_devices_are_json(commands):
 @pytest.mark.parametrize("options", [[], ["--representors"]])
 @pytest.mark.parametrize("backend", ["", "sim"])
 def test_every_device_in_json_has_the_same_keys(commands, backend, options):
-    """Backends without devices stand beside the list."""
+    """Backends without devices are in a list of their own."""
     run = commands.run("devices", "--json", *options, env={**commands.env, "PYDOCA_BACKEND": backend})
     document = json.loads(run.stdout)
     assert document.keys() == {"devices", "unavailable_backends"}

@@ -43,7 +43,7 @@ def test_the_copy_is_the_same(commands, tmp_path, size):
 
 
 def test_a_file_of_several_windows(commands, tmp_path):
-    """Several windows fit into the tasks in flight; no window may wait for the return of another one."""
+    """Several windows fit into the tasks in flight; a window does not wait for the return of another one."""
     source = make_file(tmp_path / "source", 129 * MIB)
     run = commands.run("copy", source, tmp_path / "copy", "--piece-size", "2M", "--in-flight", 100, "--json")
     result = copied(run)

@@ -77,7 +77,7 @@ def test_a_source_that_does_not_tell_its_size(commands, target):
 
 @pytest.fixture
 def without_rights() -> list[str]:
-    """The start of a command line for which permissions hold, also when root runs the tests."""
+    """The start of a command line that permissions apply to, even when root runs the tests."""
     if os.geteuid() != 0:
         return []
     unshare = [shutil.which("unshare") or "unshare", "--user"]  # a root without any rights
@@ -180,7 +180,7 @@ def test_one_side_only_in_the_environment(commands, source, target):
 
 
 def test_a_name_that_is_in_use(commands, target):
-    """The first one has the name once it says on its terminal that it waits."""
+    """The first command has the name once its terminal says that it waits."""
     terminal, theirs = pty.openpty()
     first = commands.start("copy", "--side", "dpu", "--name", "taken", target, stderr=theirs)
     os.close(theirs)
@@ -217,7 +217,7 @@ def test_waiting_ends_by_a_signal(commands, source, target, side, number):
     assert errors == ("pydoca: interrupted\n" if number == signal.SIGINT else "pydoca: ended by SIGTERM\n")
 
 
-# ---- in the middle of a copy
+# ---- the middle of a copy
 
 
 class Held:
@@ -244,7 +244,7 @@ class Held:
         commands.wait_until(self._has_read_all, "the host's digest")
 
     def _has_read_all(self) -> bool:
-        """Whether the host has read the whole file for its own digest, as it no longer reads (modules count, too)."""
+        """Tells whether the host has read the whole file for its own digest: it has read enough and reads no more."""
         count = int(Path(f"/proc/{self.pids['host']}/io").read_text().split()[1])
         if count != self._bytes_read:
             self._bytes_read, self._still_since = count, time.monotonic()
@@ -262,7 +262,7 @@ class Held:
                 continue
 
     def ends(self, limit: float = LIMIT) -> dict:
-        """Exit code and errors of each process that the test started; all must end within the limit."""
+        """Returns exit code and errors of each process that the test started; all must end within the limit."""
         end = time.monotonic() + limit
         ends = {}
         for side, process in self.processes.items():
@@ -451,7 +451,7 @@ asyncio.run(main(sys.argv[1], sys.argv[2:]))
 
 
 def run_with_other_half(commands, side: str, path: Path, *words: str):
-    """This half of a copy, with another program in place of the other half."""
+    """Runs this half of a copy, with another program in place of the other half."""
     other = "dpu" if side == "host" else "host"
     line = [sys.executable, "-P", "-c", OTHER_HALF, other, *words]
     other_half = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=commands.env)

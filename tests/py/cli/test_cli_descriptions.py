@@ -26,7 +26,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture
 def in_bash(commands, tmp_path):
-    """Runs a script in a bash of its own, beside the completion."""
+    """Runs a script in its own bash, which has the completion in a file."""
     (tmp_path / "completion").write_text(commands.run("--completion", "bash").stdout)
 
     def run(script: str, *arguments: str) -> str:

@@ -11,7 +11,7 @@ from pydoca.cli.explain import _document, _names, _table, _text
 TABLE = _table.load()
 NAMES = _names.Names(TABLE)
 
-# What is asked, and what the answer has.
+# Each name to explain, and what the answer contains.
 ANSWERS = {
     "doca_mmap_create_from_export": [
         "doca_mmap_create_from_export  (function, doca_mmap.h)",

@@ -28,7 +28,7 @@ LEAVES = [
     "explain",
 ]
 
-# The command, in a process whose engine says something.
+# The command, in a process whose engine logs something.
 SPEAKING = """
 import sys
 from pydoca import _core

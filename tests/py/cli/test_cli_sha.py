@@ -18,7 +18,7 @@ def sha(commands, *arguments, **options):
 
 @pytest.fixture
 def files(tmp_path):
-    """Of sizes about the piece's, by path."""
+    """Makes files by path, with sizes just below, at and above a piece."""
     randomness = random.Random(1)
     made = {}
     for size in (0, 1, 64, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE + 100):

@@ -36,7 +36,7 @@ parent = "uplink"
 representor = "port_rep"
 """
 
-# The command, but instead of publishing it waits for ever.
+# Runs the command; instead of publishing, it waits for ever.
 HOLDING = """
 import asyncio, sys
 from pydoca.cli import main

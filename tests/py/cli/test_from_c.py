@@ -1,4 +1,4 @@
-"""The table of DOCA's names: what it says of pydoca is so, and nothing is missing."""
+"""The table of DOCA's names: what it says about pydoca is true, and nothing is missing."""
 
 import ast
 import inspect
@@ -28,7 +28,7 @@ def fail_if_any(rule: str, faults: list[str]) -> None:
 
 
 def resolves(python: str) -> bool:
-    """Whether the package has the name, and the parameter that it may give."""
+    """Tells whether the package has the name, and its parameter if the name gives one."""
     try:
         value = _names.find_public(_table.base_name(python))
     except AttributeError:
@@ -54,13 +54,13 @@ def test_what_is_there_has_a_name_and_what_is_not_has_a_reason():
 
 
 def has_meaning_of_its_own(name: str, kind: str) -> bool:
-    """The table lists neither the members of enums one by one, nor protocols, nor what every class has."""
+    """Tells whether the table lists the name: enum members, protocols and what every class has are left out."""
     last = name.rpartition(".")[2]
     return kind != "constant" and not last.startswith("_") and last not in {"close", "closed", "to_dict"}
 
 
 def test_every_public_name_is_in_the_table_or_pydocas_own():
-    """The table's `own` lists the names that stand for nothing in DOCA."""
+    """The table's `own` lists the names that have no equivalent in DOCA."""
     kinds = dict(line.split(": ", 1) for line in public_names.public_names() if line.startswith("pydoca."))
     names = {name.removeprefix("pydoca."): kind for name, kind in kinds.items()}
     errors = {error.__name__ for error in map(_names.exception_of, TABLE.statuses.values()) if error}
@@ -111,7 +111,7 @@ def test_enums_have_docas_numbers():
 
 
 def type_of(node: ast.expr) -> object:
-    """The class, module or function that an expression of an example means; None where that is not known."""
+    """The class, module or function that an expression of an example means; None if that is unknown."""
     if isinstance(node, ast.Name) and node.id in TABLE.variables:
         return _names.find_public(TABLE.variables[node.id])
     if isinstance(node, ast.Name) and node.id == "pydoca":
@@ -182,7 +182,7 @@ SCOPES = cpp_scopes()
 
 
 def is_in_headers(name: str) -> bool:
-    """Whether the last word stands in the class before it, or in one that this derives from."""
+    """Tells whether the last word is in the class before it, or in one of that class's bases."""
     *owners, last = name.split("::")
     if not owners:
         return re.search(rf"\b{last}\b", SCOPES["pydoca"]) is not None
@@ -212,12 +212,13 @@ def test_what_took_the_place_of_an_old_name_is_in_the_table():
     fail_if_any("`now` names rows of the table", faults)
 
 
-# How many functions each library of DOCA 3.0 has; in brackets those of 2.x and later versions that the table adds.
+# The number of functions of each library of DOCA 3.0; brackets name those of 2.x and later versions that the table
+# adds.
 NUM_FUNCTIONS = {
     ("doca_pe_", "doca_task_"): 27,
     ("doca_ctx_",): 12,
     ("doca_buf_",): 19 + 13 + 9 + 11,  # bufs, inventories with their two inline functions, arrays, pools
-    ("doca_mmap_",): 26 + 10,  # with mmap advise
+    ("doca_mmap_",): 26 + 10,  # mmap advise is included
     ("doca_dev",): 34 + 2,  # (pci_func_type and sf_index)
     ("doca_log",): 23,
     ("doca_argp_",): 35 + 2,  # (gRPC)
@@ -228,8 +229,8 @@ NUM_FUNCTIONS = {
     ("doca_compress_",): 56 + 12,  # (decompress_lz4)
     ("doca_aes_gcm_",): 50,
     ("doca_ec_",): 50,
-    ("doca_comch_",): 42 + 35 + 22 + 10,  # with consumer, producer and msgq
-    ("doca_rdma_",): 179 + 4,  # with the bridge
+    ("doca_comch_",): 42 + 35 + 22 + 10,  # consumer, producer and msgq are included
+    ("doca_rdma_",): 179 + 4,  # the bridge is included
 }
 
 

@@ -188,7 +188,7 @@ def import_from_stopped_owner(machine: Machine) -> None:
 
 
 def keep(held: Any, call: Callable[..., object]) -> object:
-    """Calls it while there is a reference to what holds it up."""
+    """Calls while the caller's reference to held lives, which makes the call fail."""
     return call(held)
 
 

@@ -57,7 +57,7 @@ def test_output_and_status_of_a_command_come_back(lab, commands, tmp_path):
 
 
 def test_a_pair_of_devices_and_a_report(lab, commands):
-    """On a terminal it names the step under way."""
+    """The command names its current step if standard error is a terminal."""
     terminal, theirs = os.openpty()
     run = in_lab(commands, "--pair", "--json", "--", "ls", "/sys/class/infiniband", stderr=theirs)
     os.close(theirs)
