@@ -315,7 +315,7 @@ def test_a_timeout_that_is_none_is_refused(ends, timeout):
 
 @pytest.fixture
 def shown(caplog):
-    """What the engine says, at INFO."""
+    """The engine's log records from level INFO on."""
     *_, before = _core.log_global_limits()
     pydoca.set_sdk_log_level("INFO")
     caplog.set_level("INFO", logger="pydoca")

@@ -43,7 +43,7 @@ def test_a_thousand_messages_each_way(run, ends):
 
 
 def test_messages_come_soon_beside_a_load_that_never_pauses(run, ends, rig, unused_port):
-    """Counted in turns of the loop: without a look at descriptors in time, a message waits for hundreds of them."""
+    """The test counts turns of the loop: if the engine looks at descriptors too late, a message waits for hundreds."""
     turns = 0
     stopped = asyncio.Event()
 

@@ -83,7 +83,7 @@ def test_a_message_that_raced_in_goes_to_the_next_who_waits(run, ends):
             link.send(b"x")
             while served.recv_messages == 0:
                 served_engine(served).progress()
-            first.cancel()  # it is woken already, and has not run yet
+            first.cancel()  # this receiver is woken already, and has not run yet
             assert await second == b"x"
             with pytest.raises(asyncio.CancelledError):
                 await first

@@ -40,8 +40,8 @@ print(count, flush=True)
 
 @pytest.fixture(autouse=True)
 def own_fabric():
-    """Tests beside this one use the same ports."""
-    gc.collect()  # a device that another test has left is of another fabric
+    """A fabric of the test's own, since tests beside this one use the same ports."""
+    gc.collect()  # a device that another test has left belongs to another fabric
     before, fabric = pydoca.sim.fabric(), f"test-{secrets.token_hex(8)}"
     pydoca.sim.set_fabric(fabric)
     yield
@@ -49,7 +49,7 @@ def own_fabric():
 
 
 def listening():
-    """The files of the sockets in this fabric, all of which are this process's."""
+    """The files of the sockets in this fabric; all of them are this process's."""
     directory = fabric_directory()
     return {str(path) for path in directory.iterdir()} if directory.exists() else set()
 
@@ -80,12 +80,12 @@ def attack(names):
 
 
 async def begun(process):
-    """The loop accepts meanwhile."""
+    """Waits until the attack has begun; the loop accepts meanwhile."""
     assert await asyncio.to_thread(process.stdout.readline) == "begun\n"
 
 
 async def left_alone(quiet):
-    """The silent peers that were kept have gone. A few descriptors of others, such as this loop's, may have come."""
+    """Waits until the silent peers are closed. A few descriptors of others, such as this loop's, may be new."""
     end = time.monotonic() + 20 * SLOWNESS
     while descriptors() > quiet + 12 and time.monotonic() < end:
         await asyncio.sleep(0.01)
@@ -94,7 +94,7 @@ async def left_alone(quiet):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
 def test_another_user_can_neither_reach_a_server_nor_take_its_place(run, ends):
-    """Also not through a directory that was opened before."""
+    """A directory that the other user opened before does not help either."""
     program = """
 import os, socket, sys
 directory = os.open(os.path.dirname(sys.argv[1]), os.O_PATH)
@@ -114,7 +114,7 @@ for act in (socket.socket.connect, socket.socket.bind):
             async with ends.server(pe):
                 names = listening() - before
                 kinds = {os.path.basename(name).split("-")[0] for name in names}
-                assert len(kinds - {"trace"}) == 1  # a tracer's way to this process is there, or was before
+                assert len(kinds - {"trace"}) == 1  # a tracer's way to this process may be new
                 for name in names:
                     process = subprocess.run([sys.executable, "-c", program, name], capture_output=True, text=True)
                     assert (process.stdout.split(), process.stderr) == (["refused"] * 4, "")
@@ -182,7 +182,7 @@ def test_silent_requesters_keep_nobody_out(run):
 
 @contextlib.asynccontextmanager
 async def no_descriptors():
-    """This process has none left, and takes at once what comes free."""
+    """Takes all descriptors of this process, and every one that becomes free."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = []
 
