@@ -75,7 +75,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def shared(tmp_path):
-    """Holds nothing at the end."""
+    """The shared directory, which must be empty at the end."""
     directory = tmp_path / "shared"
     directory.mkdir(mode=0o700)
     yield directory
@@ -235,12 +235,12 @@ def test_the_end_of_a_process_in_another_container_is_noticed(start, shared):
     assert importer.stdout.readline() == "imported\n"
     owner.kill()
     assert output_of(importer) == "noticed\n"
-    with contextlib.suppress(OSError):  # a killed process leaves its socket, as nobody came after it
+    with contextlib.suppress(OSError):  # a killed process leaves its socket, since no later process swept it
         shutil.rmtree(shared / "default")
 
 
 def test_directories_that_are_not_shared_are_named(start):
-    """Each side looks in its own; the client and the importer say where."""
+    """Each side looks in its own directory; the client and the importer say where."""
     owner = start(EXPORT.format(memory="pydoca.alloc(64)"), PYDOCA_FABRIC_DIR="")
     blob, _ = owner.stdout.readline().split()
     program = f"""

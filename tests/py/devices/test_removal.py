@@ -14,7 +14,7 @@ ENOUGH = 20  # seconds
 
 @contextlib.contextmanager
 def removed_soon(name):
-    """Removes the device from another thread, when its users sleep."""
+    """Removes the device from another thread, while its users sleep."""
     timer = threading.Timer(0.1, sim.remove_device, [name])
     timer.start()
     try:

@@ -6,7 +6,7 @@ pytest_plugins = ["pytester"]
 pytest.importorskip("xdist")
 pytestmark = pytest.mark.slow
 
-# Each test is in the middle of it until the other one is, too.
+# Each test waits in its body until the other one has also come there.
 MEETING = """
 import contextlib, pathlib, time
 import pytest
