@@ -1,4 +1,4 @@
-"""A page as the tests read it."""
+"""A page, as the tests read it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_objects_of_a_killed_peer_show_what_is_known(commands):
 
 
 def here() -> dict[str, str]:
-    """The fabric of this process."""
+    """The environment that names the fabric of this process."""
     return {"PYDOCA_FABRIC": pydoca.sim.fabric()}
 
 

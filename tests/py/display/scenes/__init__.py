@@ -1,4 +1,4 @@
-"""Every object that has a display, in every state: for the tests, and for script/screenshots."""
+"""A scene for every object that has a display, in every state; the tests and script/screenshots show them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ __all__ = ["SCENES", "Stack", "shown"]
 
 @contextlib.contextmanager
 def shown(name: str) -> Iterator[Any]:
-    """The object of that scene."""
+    """The object of the scene of that name."""
     with Stack() as stack:
         yield SCENES[name](stack)

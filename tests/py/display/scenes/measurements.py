@@ -11,7 +11,7 @@ from scenes.stack import Stack, scene
 
 
 def measured(samples: np.ndarray, unit: str, stat: str, limit: LimitRecord | None, better: str = "higher") -> Measured:
-    """As a run records it."""
+    """A measurement, as a run records it."""
     begin = statistics.warmup(samples)
     warm = samples[begin:]
     value, interval = statistics.value_of(warm, stat), statistics.interval(warm, stat)

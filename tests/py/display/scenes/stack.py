@@ -1,4 +1,4 @@
-"""What scenes have in common. A scene makes an object; what it needs is given back by the stack, after the display."""
+"""Parts that several scenes make: a scene makes an object; the stack frees the parts after the display."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCENES: dict[str, Callable[[Stack], object]] = {}
 
 
 class Stack(contextlib.ExitStack):
-    """Makes what scenes have in common."""
+    """Makes the parts that several scenes need."""
 
     def dpu(self) -> pydoca.Device:
         return self.enter_context(pydoca.open_device("p0", side="dpu"))
@@ -44,7 +44,7 @@ class Stack(contextlib.ExitStack):
         return dma.memcpy(src, dst, submit=False)
 
     def held(self, dma: pydoca.Dma, count: int = 1) -> list[pydoca.DmaMemcpyTask]:
-        """Tasks in flight until the end."""
+        """Submits tasks that stay in flight until the stack's end."""
         tasks = [self.copy(dma) for _ in range(count)]
         for task in tasks:
             task.submit(pydoca.SubmitFlags.NONE)
