@@ -1,4 +1,4 @@
-"""The programs of the documentation run as they are printed, and print what stands below them.
+"""The documentation's programs run as they are printed, and print what the pages show below them.
 
 test_printed_commands.py runs the commands.
 """
@@ -73,7 +73,7 @@ def test_a_test_of_the_page_passes(commands, tmp_path, block):
 
 @pytest.fixture(scope="module")
 def reference():
-    """The module of the site's extension that knows which names the reference has; the others need Sphinx."""
+    """The module of the site's extension that knows which names the reference has; the other modules need Sphinx."""
     spec = spec_from_file_location("python_names", DOCS / "extension/python_names.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -51,7 +51,7 @@ def test_clock_local(commands):
 
 
 def test_my_card(commands):
-    """Also where pytest-timeout is not installed, whose option stands in the project's pyproject.toml."""
+    """The example runs without pytest-timeout, whose option is in the project's pyproject.toml."""
     without = [f"-pno:{plugin}" for plugin in ("cacheprovider", "timeout", "hypothesispytest")]
     line = [sys.executable, "-P", "-m", "pytest", "-q", *without, str(EXAMPLES / "test_my_card.py")]
     line += ["--pydoca-device=sim:p0", "--pydoca-level=smoke"]
@@ -178,7 +178,7 @@ def test_a_pipeline_that_cannot_be_is_refused(commands, arguments, part):
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)
 def test_every_example_tells_its_usage(commands, path):
     output, errors = (process := start(commands, path.name, "--help")).communicate(timeout=30)
-    if path.name == "rdma_bridge.py" and process.returncode != 0:  # without pyverbs
+    if path.name == "rdma_bridge.py" and process.returncode != 0:  # pyverbs is not installed
         output = errors
     assert output.startswith(f"usage: {path.name}")
     assert " ".join(ast.get_docstring(ast.parse(path.read_text())).split()) in " ".join(output.split())

@@ -9,7 +9,7 @@ import notebook_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 NOTEBOOKS = notebook_files.notebooks()
-# Their solutions need what the notebook has where they stand, and has closed at its end.
+# Notebooks whose solutions need objects that the notebook has closed at its end.
 IN_PLACE = {"01_devices_and_topology", "07_rdma"}
 
 
@@ -36,7 +36,7 @@ def solved(path: Path, in_place: bool):
 
 
 def test_a_notebook_runs_and_then_the_solutions_of_its_exercises(path, commands, tmp_path):
-    """One kernel runs both, so what stands before the solutions runs without them."""
+    """One kernel runs the notebook and then the solutions, so the notebook does not depend on them."""
     notebook = notebook_files.read(path) if path.stem in IN_PLACE else solved(path, in_place=False)
     run(notebook, commands, tmp_path)
 

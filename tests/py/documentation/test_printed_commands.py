@@ -1,6 +1,6 @@
-"""The commands that the pages print run as they are printed, and print what stands below them.
+"""The commands on the pages run as they are printed, and print what the pages show below them.
 
-What is not run here stands in two lists: what another test runs, and what no test runs, with the reason.
+Two lists name the commands that this file does not run: those of another test, and those that no test runs.
 """
 
 import fnmatch
@@ -14,7 +14,7 @@ import pytest
 
 from printed import ALL_PAGES, DOCS, README, ROOT, code_in_text, consoles_of
 
-# By their beginnings; the value is the test that runs such a command.
+# The beginning of each command, and the test that runs such a command.
 RUN_ELSEWHERE = {
     "cmake ": "package/test_engine_from_cpp.py::test_the_engine_is_built_installed_and_used_as_printed",
     "app/build/app": "package/test_engine_from_cpp.py::test_the_engine_is_built_installed_and_used_as_printed",
@@ -35,7 +35,7 @@ RUN_ELSEWHERE = {
     ),
     "pytest examples/test_my_card.py": "documentation/test_examples.py::test_my_card",
 }
-# By their beginnings, with the reason. Code in sentences, too.
+# The beginning of each command and the reason; code in sentences is included.
 NOT_RUN = {
     "apt-get install": "installs packages of the machine; test_engine_from_cpp.py compares the list with the scripts'",
     "pip install": "needs a package index; script/test and script/wheels install the package with its extras",
@@ -60,7 +60,7 @@ NOT_RUN = {
 if os.geteuid() != 0:
     NOT_RUN["unshare "] = "needs root"
 
-# Two commands that meet: both stand behind each other on a page, and run at the same time.
+# Two commands that meet: they follow each other on a page, and run at the same time.
 HALVES = ("pydoca copy --side", "pydoca copy --transport", "pydoca sync-event", "unshare ")
 # The port of the page may be in use.
 PORT = re.compile(r"(?<=--listen )5000|(?<=localhost:)5000")
@@ -104,7 +104,7 @@ class Terminal:
 
 
 def check_shown(shown: str, output: str) -> None:
-    """Each line of the page is printed; "..." stands for what it leaves out. Times and sizes are the machine's."""
+    """Checks that each line of the page is printed; "..." means any text. Times and sizes depend on the machine."""
     printed = [VARYING.sub("N", line) for line in output.splitlines()]
     for line in shown.splitlines():
         pattern = VARYING.sub("N", line).replace("[", "[[]").replace("...", "*")
@@ -112,7 +112,7 @@ def check_shown(shown: str, output: str) -> None:
 
 
 def steps(page: Path) -> list[list[tuple[str, str]]]:
-    """What is run here: single commands, and pairs of halves."""
+    """The steps of a page: single commands, and pairs of halves."""
     found: list[list[tuple[str, str]]] = []
     for command, shown in (each for block in consoles_of(page) for each in block.commands()):
         if is_listed(command):
@@ -164,7 +164,7 @@ def options_of(command: str) -> set[str]:
 
 
 def fault_of_pydoca(line: str) -> str:
-    """Of a synopsis in a sentence: a command or an option that there is not."""
+    """Returns the command or option in a synopsis that does not exist; empty if all exist."""
     words = re.sub(r"[][|]", " ", re.split(r" -- | \| ", line)[0]).split()
     command = max((each for each in COMMANDS if words[: len(each.split())] == each.split()), key=len, default="pydoca")
     rest = words[len(command.split()) :]
@@ -174,7 +174,7 @@ def fault_of_pydoca(line: str) -> str:
 
 
 def fault_of_script(line: str) -> str:
-    """A script that there is not, or a word that it does not know; not a word in capitals, nor an option's value."""
+    """Returns the fault of a line that names a script: a missing file, or a word that the script does not know."""
     name, *words = line.split()
     path = ROOT / name
     if not path.is_file():
