@@ -1,6 +1,6 @@
 """Callbacks whose call would run nothing, such as coroutine functions, are refused wherever one is given.
 
-The places are those of the stubs and of the package's modules that take a Callable: a new one needs a row here.
+The places are those of the stubs and of the package's modules that take a Callable: a new place needs a row here.
 """
 
 import ast
@@ -49,7 +49,7 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "asynchronous generator function": asynchronous_generator_function,
     "old coroutine": types.coroutine(generator_function),
 }
-if hasattr(inspect, "markcoroutinefunction"):  # since Python 3.12
+if hasattr(inspect, "markcoroutinefunction"):  # Python 3.12 and later have it
     REFUSED["marked"] = inspect.markcoroutinefunction(lambda *_: coroutine_function())
 
 
@@ -86,7 +86,7 @@ def places() -> set[str]:
     return {place for file in [*stubs, *modules] for place in _places_of(ast.parse(file.read_text()), "")}
 
 
-# The places that are allowed to have another kind of function.
+# Places that may have another kind of function.
 OTHERS = {
     "spawn(target)": "runs coroutine functions",
     "Task.remove_done_callback(fn)": "looks for a function that add_done_callback() has taken",
@@ -96,7 +96,7 @@ Call = Callable[[Any, Any], Any]
 
 
 def constructor(name: str) -> Callable[[Any], Callable[..., Any]]:
-    """By rig: a function of the constructor's keywords."""
+    """Returns a function that gives, for a rig, a function of the constructor's keywords."""
     of: dict[str, Callable[[Any], Callable[..., Any]]] = {
         "Server": lambda rig: functools.partial(
             pydoca.comch.Server, rig.pe, rig.device, rig.device.open_representor("0b:00.0"), "callbacks"
@@ -112,7 +112,7 @@ def constructor(name: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def configured(rig: Any, owner: str) -> Any:
-    """An object that is made and not started."""
+    """Makes an object that is not started."""
     if owner == "SyncEventContext":
         return pydoca.SyncEvent(rig.device).as_context(rig.pe)
     if owner == "Endpoint":
@@ -181,7 +181,7 @@ CALLS: dict[str, Call] = {
 
 
 def call_of(place: str) -> Call:
-    """What gives the callback at that place."""
+    """Returns a function that gives the callback at that place."""
     if place in CALLS:
         return CALLS[place]
     name, _, parameter = place.rstrip(")").partition("(")
@@ -248,7 +248,7 @@ def test_callables_of_other_kinds_are_taken(rig):
 
 
 def test_a_callback_that_returns_a_coroutine_is_told_of_by_python(rig):
-    """Its call ran, so nothing refuses it; Python warns of the coroutine, whose result is dropped."""
+    """The call ran, so nothing refuses it; Python warns of the coroutine, whose result is dropped."""
     task = rig.held()
     task.add_done_callback(lambda _: coroutine_function())
     rig.release()

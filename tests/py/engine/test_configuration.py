@@ -1,4 +1,4 @@
-"""What a context is configured with: by steps before its first start, as in C, and anew between its runs."""
+"""The configuration of a context: step by step before its first start, as in C, and again between its runs."""
 
 import contextlib
 import gc
@@ -46,7 +46,7 @@ LIBRARIES = ["dma", "mmap_advise", "rdma", "sync_event", "server", "client"]
 
 @pytest.fixture(params=LIBRARIES)
 def make(request, ends):
-    """Makes a context of the library, on an engine or on None."""
+    """Makes a context of the library, with an engine or without one."""
 
     def make(pe, **options):
         match request.param:
@@ -370,7 +370,7 @@ def test_a_callback_can_be_called(make, pe):
 
 
 def setters(context):
-    """Each setter of the context, with something that it takes while the context is idle."""
+    """Each setter of the context, with a value that it takes while the context is idle."""
     match context:
         case pydoca.Dma():
             return [
@@ -440,7 +440,7 @@ def test_a_setter_belongs_to_the_thread_of_the_engine(pe, device, in_thread):
 
 @pytest.fixture
 def in_thread():
-    """Calls a function in another thread, and gives the error that it raises."""
+    """Calls a function in another thread, and returns the error that it raises."""
     import threading
 
     def call(function):

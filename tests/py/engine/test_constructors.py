@@ -1,4 +1,4 @@
-"""Classes that programs do not call say what makes their objects."""
+"""Classes that programs do not call tell how to get their objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLASSES = {name: getattr(module, name) for module in (pydoca, comch) for name in
 
 
 def _refusals() -> dict[str, str]:
-    """What classes without a constructor say, by name."""
+    """The messages of classes without a constructor, by name."""
     found = {}
     for name, each in CLASSES.items():
         if isinstance(each, type) and not issubclass(each, BaseException):

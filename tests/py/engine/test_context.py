@@ -110,7 +110,7 @@ def test_a_context_is_stopping_until_its_tasks_are_freed(rig):
     fresh.free()
     rig.pe.progress()
     assert rig.dma.state is ContextState.STOPPING
-    del dropped  # frees it, too
+    del dropped  # this frees the task
     rig.pe.progress()
     assert rig.dma.state is ContextState.IDLE
     assert finished.status is Status.SUCCESS
@@ -132,7 +132,7 @@ def test_stopping_in_a_callback_is_in_progress(make_rig):
         answers.append(rig.dma.stop())
 
     rig = make_rig(on_completion=on_completion)
-    rig.copy()  # without a reference, it is freed at its completion
+    rig.copy()  # no name refers to the task, so it is freed at its completion
     rig.pe.run_until(lambda: rig.dma.state is ContextState.IDLE, 5)
     assert answers == [Status.IN_PROGRESS]
 

@@ -11,7 +11,7 @@ ACCESS = "local_read_write|rdma_read|rdma_write|rdma_atomic"
 
 
 class Root:
-    """What the program drops; the object that is made for it leads back to it."""
+    """The object that the program drops; the object under test leads back to it."""
 
 
 def node_of_graph(device, root):
@@ -59,7 +59,7 @@ def test_an_object_in_a_cycle_is_collected(make):
     gc.collect()
     gc.collect()
     assert gone() is None
-    device.close()  # nothing of it is in use
+    device.close()  # no object uses the device
 
 
 @pytest.mark.parametrize("make", WAYS)

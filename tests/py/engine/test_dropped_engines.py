@@ -1,4 +1,4 @@
-"""An engine that nothing can reach is given back with all that it has, also with tasks in flight."""
+"""An engine that nothing can reach is released with all that it has, also with tasks in flight."""
 
 import gc
 import os
@@ -50,7 +50,7 @@ def run_graph(device, pe, called):
 
 
 def run_function(device, pe, called):
-    """It has not run yet: the engine has no task in flight, and an instance."""
+    """Runs a graph whose function has not run yet: the engine has an instance, but not a task in flight."""
     dma = pydoca.Dma(pe, device)
     dma.start()
     graph = pydoca.Graph(pe, num_instances=1, on_completion=called, on_error=called)
@@ -125,7 +125,7 @@ def test_an_engine_that_lives_completes_what_was_dropped(begin):
     begin(device, pe, called)
     gc.collect()
     pe.run_until(lambda: len(called) == 1, 30)
-    called.clear()  # of the task or instance, which has the context
+    called.clear()  # this drops the task or instance, which refers to the context
     gc.collect()
     pe.close()
     device.close()

@@ -155,7 +155,7 @@ CASES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of engines that are dropped with tasks in flight
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # an engine that is dropped with tasks in flight warns
 @pytest.mark.parametrize(("scene", "name"), CASES)
 def test_an_object_is_there_until_its_callback_returns(scene, name):
     world = World()

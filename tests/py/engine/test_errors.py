@@ -10,7 +10,7 @@ import pytest
 import pydoca
 from pydoca import DocaError, Status, _core, _errors
 
-# DOCA's number and name, our class, and the built-in that it also is.
+# DOCA's number and name, our class, and the built-in class that it derives from.
 TABLE = [
     (1, "UNKNOWN", "UnknownError", RuntimeError),
     (2, "NOT_PERMITTED", "NotPermittedError", PermissionError),

@@ -1,4 +1,4 @@
-"""Failed tasks that no code asks about: the log, the messages that follow, and what a task shows of its failure."""
+"""Failed tasks that the program ignores: the log, the messages that follow, and what a task shows of its failure."""
 
 import asyncio
 import gc
@@ -14,7 +14,7 @@ from pydoca import Status, _log
 
 @pytest.fixture
 def errors(caplog):
-    """The messages of errors in the log so far."""
+    """The messages of the errors that are in the log."""
     caplog.set_level(logging.ERROR, logger="pydoca")
     _log.drain()
     caplog.clear()

@@ -43,7 +43,7 @@ OWNERS = ["array", "device", "mmap", "inventory", "buf", "view"]
 
 
 def make_owners():
-    """Each of OWNERS needs those before it."""
+    """Each object of OWNERS needs those before it."""
     names = {}
     names["array"] = make_array()
     names["device"] = pydoca.open_device("p0")
@@ -226,7 +226,7 @@ o = pydoca.open_device("p0").import_mmap(blob)
 
 
 def test_memory_of_a_map_that_lives_until_the_interpreter_ends_is_given_back():
-    # A finalizer's globals must not lead to the map, which then would be part of a cycle.
+    # A finalizer's globals must not lead to the map, or the map would be part of a cycle.
     program = """
 import os, pydoca
 names = {"write": os.write}
@@ -244,7 +244,7 @@ USES = [repr, hash, len, iter, memoryview, str, lambda made: made == made]
 
 
 def uses_of(cls):
-    """Calls without arguments of all that the class has."""
+    """Uses of an object of the class: built-in functions, and each method without arguments."""
     yield from USES
     for name in dir(cls):
         if name not in dir(object):

@@ -93,7 +93,7 @@ State, Value, Permitted, Use = (
     pydoca.InUseError,
 )
 
-# By a name: the attempt, the error, and the patterns of its message.
+# The attempt by its name, the error, and the patterns of its message.
 MESSAGES = {
     # contexts
     "num_tasks below": (

@@ -62,7 +62,7 @@ def small_copy(dma, memory, inventory):
 
 
 def answer_of(call):
-    """The status of the DOCA error that call raises, or the status that it returns."""
+    """The status of the error that call raises, or the status that it returns."""
     try:
         result = call()
     except pydoca.DocaError as error:
@@ -216,7 +216,7 @@ def test_try_submit_of_an_oversized_dma(dma, dpu, inventory):
 
 
 def failure_of(task, pe):
-    """The status with which a task that is submitted without validation completes."""
+    """The status of a task's completion when submit() does not validate the task."""
     task.submit()
     return answer_of(lambda: pe.run_until(task))
 

@@ -51,7 +51,7 @@ def test_a_class_like_tqdms_makes_the_bar(rig, wait):
 
 
 def test_true_shows_the_bar_of_tqdm(rig, wait, capsys, monkeypatch):
-    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # no thread that watches the bar
+    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # no thread watches the bar
     wait(rig, True)
     assert f"{COUNT}/{COUNT}" in capsys.readouterr().err
 

@@ -304,7 +304,7 @@ def test_repr_says_what_is_on_it(rig):
 
 @pytest.mark.parametrize("latency", ["low", "balanced", "power"])
 def test_every_latency_passes_a_value_back_and_forth(latency):
-    """One loop waits in a thread of its own, the other here; each sleeps and wakes."""
+    """One loop waits in its own thread, the other here; each sleeps and wakes."""
 
     async def play(event, first):
         async with pydoca.ProgressEngine(latency=latency) as pe, event.as_context(pe, num_tasks=4) as ctx:

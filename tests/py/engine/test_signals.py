@@ -13,7 +13,7 @@ import pytest
 
 import pydoca
 
-LATE = 75  # the exit status of a script that was interrupted, but later than it should
+LATE = 75  # the exit status of a script that was interrupted too late
 SETUP = f"""
 import asyncio, os, signal, sys, threading, time
 import pydoca
@@ -89,7 +89,7 @@ def leave():
 
 
 def run(script):
-    """Runs a script in a fabric of its own. Repeats it a few times if it was late, as on a loaded machine."""
+    """Runs a script in its own fabric. Repeats it a few times if it was late, as on a loaded machine."""
     for _ in range(4):
         environment = {**os.environ, "PYDOCA_FABRIC": f"test-{secrets.token_hex(8)}"}
         command = [sys.executable, "-c", SETUP + script]
@@ -98,7 +98,7 @@ def run(script):
             _, errors = process.communicate(timeout=150)
         finally:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # with its peers, which may be stopped
+                os.killpg(process.pid, signal.SIGKILL)  # this includes its peers, which may be stopped
         if process.returncode != LATE:
             break
     assert process.returncode == 0, errors
@@ -106,7 +106,7 @@ def run(script):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_an_interrupt_is_noticed_at_once(call):
-    # os._exit: a context that has a task in flight would be waited for at the interpreter's end
+    # os._exit does not wait for a context that has a task in flight, as the interpreter's end would.
     run(EXTRA + f"interrupted(lambda: {CALLS[call]})\nos._exit(0)\n")
 
 
@@ -245,7 +245,7 @@ while exported.is_started:
 
 
 def test_memory_that_is_dropped_with_a_peer_inside_stays():
-    """The peer's write, which goes on later, must not meet other objects of Python."""
+    """The peer's write goes on later; it must not reach memory of other Python objects."""
     script = """
 exported = host.mmap(memory := bytearray(1 << 21), access="pci_read_write|local_read_write")
 peer = stopped_inside(exported)

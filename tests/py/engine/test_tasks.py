@@ -167,7 +167,7 @@ def test_callbacks_run_in_the_variables_of_the_submission(make_rig):
     assert variable.get() == "at progress"
 
 
-# Python's development mode warns of it.
+# Python's development mode warns of the dropped task.
 @pytest.mark.filterwarnings("ignore:.*dropped in flight:ResourceWarning")
 def test_a_dropped_task_completes_and_its_memory_stays_until_then(rig):
     src, dst, target = rig.bufs()

@@ -210,7 +210,7 @@ def test_other_threads_run_beside_a_loop_that_never_sleeps(run, rig):
     finally:
         over.set()
         other.join()
-    # Some two hundred are usual in that time; a loop that keeps the GIL to itself leaves ten.
+    # Two hundred turns are usual in that time; a loop that keeps the GIL leaves ten.
     assert len(turns) > 20
 
 
@@ -275,7 +275,7 @@ def test_a_task_that_was_handed_over_is_the_engines(rig):
     del call
     task.wait(10)
     task.dst.reset_data_len()
-    rig.pe.submit_threadsafe(task)  # from the engine's own thread, too
+    rig.pe.submit_threadsafe(task)  # the engine's own thread may call it as well
     task.wait(10)
 
 
@@ -532,7 +532,7 @@ assert [str(warning.message).split(" was ")[0] for warning in warned] == ["dma m
 
 
 def test_bufs_of_a_task_that_was_handed_over_are_kept(rig):
-    """The engine would use a buf that was given back before the task's turn."""
+    """The engine would use a buf that was released before the task's turn."""
     src, dst, _ = rig.bufs()
     task = rig.dma.memcpy(src, dst, submit=False)
     in_another_thread(lambda: rig.pe.submit_threadsafe(task))

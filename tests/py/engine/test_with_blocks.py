@@ -93,7 +93,7 @@ def test_a_free_callback_may_end_other_maps():
 
 @pytest.fixture
 def dev():
-    gc.collect()  # of another test's openings, beside which this one would not be the last
+    gc.collect()  # another test may have left the device open; this opening must be the last one
     with pydoca.open_device("03:00.0") as dev:
         yield dev
 
@@ -164,7 +164,7 @@ def test_an_event_keeps_its_buf(dev):
 
 
 def closed_objects():
-    """What a with block has closed, by its kind, and what its error says to do."""
+    """Objects that a with block has closed, by kind, and what their error tells the program to do."""
     dev = pydoca.open_device("03:00.0", side="dpu")
     pe = pydoca.ProgressEngine()
     inventory, mmap = pydoca.BufInventory(1), dev.mmap(bytearray(8))
@@ -237,7 +237,7 @@ def test_callbacks_that_raise_do_not_keep_anything_open():
 
 
 def context_that_raises_at_its_stop(pe, device):
-    """And the task of it that the program still has."""
+    """A context whose callback raises at its stop, and a task of it that the program still has."""
 
     def fail(_, context, before, now):
         if now is pydoca.ContextState.STOPPING:
