@@ -86,7 +86,7 @@ async def graph() -> None:
     assert steps == [1]
 
 
-# What a failure at the other end, or in a thread of the engine, may be here.
+# Errors that a failure at the other end, or in a thread of the engine, may cause here.
 OTHER_ENDS = (pydoca.ConnectionResetError, pydoca.ConnectionAbortedError, pydoca.ShutdownError, TimeoutError)
 SCENARIOS = {scenario.__name__: scenario for scenario in (dma, event, comch, rdma, graph)}
 

@@ -29,7 +29,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-# Without memory for good, nothing ends the comch server of a program that drops it.
+# comch is excluded: if memory never returns, nothing ends the server of a program that drops it.
 CASES = [(name, one) for name in ("dma", "event", "rdma", "graph") for one in (True, False)] + [("comch", True)]
 
 
