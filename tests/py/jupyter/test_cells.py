@@ -122,7 +122,7 @@ def test_the_package_can_be_imported_anew(kernel):
 
 
 def test_progress_shows_a_bar(kernel):
-    """tqdm decides its form: a widget, or text where ipywidgets is not installed."""
+    """tqdm chooses its form: a widget, or text if ipywidgets is not installed."""
     ran = kernel.run("done = await pe.gather([copy() for _ in range(1)], progress=True)")
     assert ran.error == "", ran.traceback
     shown = ran.text + "".join(str(output.get("data", "")) for output in ran.outputs)

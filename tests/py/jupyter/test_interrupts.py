@@ -26,7 +26,7 @@ AWAITS = {
 
 @pytest.fixture
 def linked(kernel):
-    """Also after a cell that left a task in flight, and its context faulted."""
+    """The kernel's objects, repaired after a cell that left a task in flight or a context that faulted."""
     cell = (
         SETUP
         + """

@@ -50,7 +50,7 @@ def test_late_output_is_not_lost_where_the_notebook_is_executed_as_a_whole(tmp_p
         assert (host.value, host.text, dpu.text) == ("b'answer'", "", "")
         assert [output.data for output in dpu.outputs] == [{"text/plain": "[dpu server] asked: question\n"}]
         loud = kernel.run("%%pydoca dpu --name loud --background\nprint('one')\n1 / 0")
-        # Without a waiter, to which the traceback would go.
+        # The process ends without a waiter that could get the traceback.
         kernel.run("import time\nwhile loud.returncode is None:\n    time.sleep(0.01)")
         shown = loud.outputs[0].data["text/plain"]
         assert shown.startswith("[dpu loud] one\n[dpu loud] Traceback")
