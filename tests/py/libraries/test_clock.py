@@ -63,7 +63,7 @@ def test_the_time_of_day_of_a_device_is_wrong_by_an_offset_and_a_drift(clock):
 
 
 def test_processes_read_the_same_clock(clock):
-    # A device that another process reads lies between two readings of this one.
+    # Another process reads the device between two readings of this process.
     code = "import pydoca; print(pydoca.Clock(pydoca.open_device('p0')).timestamp('nic_free_running'))"
     before = clock.timestamp("nic_free_running")
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -33,7 +33,7 @@ class CompressRig:
         self.compress.start()
 
     def start_again(self):
-        """After a failed task."""
+        """Restarts the context after a failed task."""
         self.pe.run_until(lambda: self.compress.state is pydoca.ContextState.IDLE, 10)
         self.compress.start()
 
@@ -50,7 +50,7 @@ class CompressRig:
         try:
             task.wait(20)
         except pydoca.DocaError:
-            task.free()  # its context stops, and waits for that
+            task.free()  # the context stops, and waits until the task is freed
             raise
         return bytes(memory)[: dst.data_len], task
 
@@ -60,7 +60,7 @@ def rig():
     rig = CompressRig()
     yield rig
     rig.pe.__exit__(None, None, None)
-    gc.collect()  # an error that a test looked at has its task
+    gc.collect()  # an error that a test looked at refers to its task
     rig.device.close()
 
 
@@ -153,7 +153,7 @@ def test_what_cannot_be_expanded_says_why(rig, spoil, room, reason):
 
 
 def zlibs_answer(data, room):
-    """What zlib makes of a stream, or None where the stream is spoiled or cut short."""
+    """The data that zlib expands a stream to, or None if the stream is spoiled or cut short."""
     unpacker = zlib.decompressobj(-15)
     try:
         plain = unpacker.decompress(data, room)

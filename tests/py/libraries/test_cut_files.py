@@ -11,7 +11,7 @@ from pydoca import faults
 
 PAGE = system_mmap.PAGESIZE
 ACCESS = "local_read_write|rdma_read|rdma_write|rdma_atomic"
-ENOUGH = 20.0  # seconds, for a completion that must come
+ENOUGH = 20.0  # seconds in which a completion must come
 
 
 class MappedFile:

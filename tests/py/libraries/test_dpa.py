@@ -13,7 +13,7 @@ import pytest
 import pydoca
 from pydoca import faults, sim
 
-PATIENCE = 30  # seconds, against hangs
+PATIENCE = 30  # seconds after which a wait counts as a hang
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def dpa(dev):
         yield dpa
 
 
-@pytest.mark.filterwarnings("ignore::pydoca.faults.FaultPlanWarning")  # the rule meets nothing
+@pytest.mark.filterwarnings("ignore::pydoca.faults.FaultPlanWarning")  # the rule matches nothing
 def test_a_device_with_planned_faults_has_it_too():
     ran = []
     rule = faults.FaultRule("fail", opcode="dma.memcpy")

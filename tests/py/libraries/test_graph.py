@@ -31,7 +31,7 @@ class GraphRig:
         self.order = []
 
     def task(self, slot=0):
-        """A copy from one slot to the next but 128."""
+        """A copy from a slot to the slot 128 places further."""
         src = self.inventory.get_by_data(self.mmap, self.mmap.addr + slot * SIZE, SIZE)
         dst = self.inventory.get_by_addr(self.mmap, self.mmap.addr + (slot + 128) * SIZE, SIZE)
         return self.dma.memcpy(src, dst, submit=False)
@@ -336,7 +336,7 @@ def test_a_graph_runs_as_a_plain_interpreter_runs_it(dag):
 
 
 def interpret(size, edges, failing):
-    """The numbers of the functions that run: each root in turn, with all that it makes ready."""
+    """The numbers of the functions that run: each root in turn, and every function that it makes ready."""
     waiting = [sum(after == number for _, after in edges) for number in range(size)]
     order = []
     for root in [number for number in range(size) if not waiting[number]]:
@@ -442,7 +442,7 @@ def test_an_instance_with_a_task_in_flight_is_not_submitted(rig):
 
 
 def graph_in_a_graph(rig, task):
-    """An instance whose only part has the task as its only node: its turn comes with the next progress."""
+    """An instance whose only part has the task as its only node; the task's turn comes with the next progress()."""
     inner = pydoca.Graph(rig.pe, num_instances=1)
     copy = inner.node(rig.dma)
     inner.start()
@@ -453,7 +453,7 @@ def graph_in_a_graph(rig, task):
 
 
 def test_bufs_of_a_graph_that_runs_are_kept(rig):
-    """A task whose turn has not come would use a buf that was given back."""
+    """A task whose turn has not come would use a buf that was released."""
     task = rig.task()
     instance = graph_in_a_graph(rig, task)
     instance.submit()
@@ -478,7 +478,7 @@ def test_a_function_prepares_the_buf_of_a_later_task(rig):
 
 
 def test_a_failure_is_explained_when_its_task_is_gone(rig):
-    """The instance's text of an ended run came from a task that its context had freed."""
+    """The text of an instance that has ended must outlive its task, which the context has freed."""
     task = rig.dma.memcpy(None, None, submit=False)
     instance = graph_in_a_graph(rig, task)
     instance.submit()

@@ -7,7 +7,7 @@ import pytest
 import pydoca
 from pydoca import Status
 
-ENOUGH = 20.0  # seconds, for a completion that must come
+ENOUGH = 20.0  # seconds in which a completion must come
 
 
 class AdviseRig:

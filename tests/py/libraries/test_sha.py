@@ -44,7 +44,7 @@ def sha_rig(bluefield2):
     rig = ShaRig()
     yield rig
     rig.pe.__exit__(None, None, None)
-    gc.collect()  # an error that a test looked at has its task
+    gc.collect()  # an error that a test looked at refers to its task
     rig.device.close()
 
 

@@ -10,8 +10,8 @@ import pytest
 import pydoca
 
 TOP = 2**64 - 1
-ENOUGH = 20.0  # seconds, for an event that must come
-SHORT = 0.01  # seconds, for an event that must not come
+ENOUGH = 20.0  # seconds in which an event must come
+SHORT = 0.01  # seconds in which an event must not come
 COMPARISONS = {"wait_gt": ">", "wait_eq": "==", "wait_neq": "!="}
 
 LOCATIONS = [
@@ -509,7 +509,7 @@ def test_memory_and_buf(dev, make_buf):
         pydoca.SyncEvent(dev, buf=make_buf(), memory=bytearray(8))
 
 
-# ---- exports, as far as one process goes
+# ---- exports within one process
 
 
 def test_exports_need_a_started_event_with_the_location(dev):

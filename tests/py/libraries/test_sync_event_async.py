@@ -11,7 +11,7 @@ import pytest
 import pydoca
 
 TOP = 2**64 - 1
-ENOUGH = 20.0  # seconds, for an event that must come
+ENOUGH = 20.0  # seconds in which an event must come
 OPERATIONS = ["get", "notify_set", "notify_add", "wait_gt", "wait_eq", "wait_neq"]
 WAITS = ["wait_gt", "wait_eq", "wait_neq"]
 
@@ -646,7 +646,7 @@ def test_the_slot_of_a_cancelled_wait_is_free_at_once(run, make_running):
 
 
 class Made:
-    """Waits, and whether their objects live."""
+    """Starts waits, and counts those whose objects live."""
 
     def __init__(self, ctx):
         self.ctx = ctx
@@ -681,7 +681,7 @@ def test_the_error_of_a_wait_that_times_out_does_not_keep_its_task(run, running,
     made = Made(running.ctx)
 
     async def main():
-        if is_bound:  # otherwise the first await binds the engine to the loop, on another path of the code
+        if is_bound:  # otherwise the first await binds the engine to the loop, which is another path of the code
             await running.ctx.get()
         # asyncio keeps the error that this one replaces until the coroutine suspends again.
         with contextlib.suppress(TimeoutError):
@@ -733,7 +733,7 @@ def test_the_stops_of_awaits_that_are_driven_by_hand_are_apart(running):
 
 
 def step_beside(task):
-    """A weak reference to something in the frame that the stop came through."""
+    """Takes the task's first step, and returns a weak reference to an object in the frame that StopIteration passes."""
     neighbour = Running.__new__(Running)
     with contextlib.suppress(StopIteration):
         next(task.__await__())

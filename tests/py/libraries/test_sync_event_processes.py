@@ -15,7 +15,7 @@ import pytest
 import pydoca
 
 # Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
-ENOUGH = 20.0  # for an event that must come
+ENOUGH = 20.0  # seconds in which an event must come
 
 DEVICES = {"host": "0b:00.0", "dpu": "03:00.0"}
 OTHER = {"host": "dpu", "dpu": "host"}
@@ -267,7 +267,7 @@ def test_memory_of_the_users_is_shared(start):
 @pytest.mark.parametrize("wait", ["wait_gt", "wait_eq", "wait_neq"])
 @pytest.mark.parametrize("mode", ["", "_yield"])
 def test_a_synchronous_waiter_notices_the_death_of_the_owner(start, wait, mode):
-    """The owner lives in the other process here, and dies during the wait."""
+    """The owner is in the other process, and dies during the wait."""
     exporter = start(
         "host",
         None,
@@ -439,7 +439,7 @@ def test_an_import_that_fails_at_the_importer_is_no_death(start, own):
     )
     peer.process.stdin.write(owner.blob.hex() + "\n")
     peer.process.stdin.flush()
-    assert "no descriptor is left" in peer.line()  # cut off on the way, so the owner had granted it
+    assert "no descriptor is left" in peer.line()  # the message was cut off on the way: the owner had granted it
     with pytest.raises(pydoca.TimeOutError):
         owner.wait(7, timeout=0.3)
     peer.kill()

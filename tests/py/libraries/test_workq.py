@@ -69,7 +69,7 @@ def with_dma(machine):
 
 
 def ended(machine):
-    """What is left of it when nothing is in flight: the context is removed, and the queue destroyed."""
+    """Removes the context and destroys the queue, when nothing is in flight; tells whether the engine is closed."""
     machine.queue.remove(machine.dma)
     assert machine.dma.state is pydoca.ContextState.IDLE
     machine.queue.destroy()
