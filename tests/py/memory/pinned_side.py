@@ -1,8 +1,8 @@
 """One of two processes that take turns: the first acts and waits for the answer, the other the reverse.
 
-usage: pinned_side.py KIND first|second await|wait LATENCY. Reads commands and writes answers, each a line of JSON. A
-command is null, which ends it, or has "cpus", where to run from now on, "rounds", and "pause": seconds of the first
-before each round.
+usage: pinned_side.py KIND first|second await|wait LATENCY. Reads commands and writes answers, each a line of JSON. The
+command null ends it. Any other command has "cpus", where it runs from now on, "rounds", and "pause": seconds that the
+first side waits before each round.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from typing import Any
 
 import pydoca
 
-ENOUGH = 30.0  # seconds, for an event that must come
+ENOUGH = 30.0  # seconds in which an event must come
 PERMISSIONS = "local_read_write"
 
-# What a side does in the round of a number, and what it waits for then: each gives a task or an awaitable event.
+# A side's act in the round of a number, and the wait that follows: each gives a task or an awaitable event.
 Moves = tuple[Callable[[int], Any], Callable[[int], Any]]
 
 
@@ -34,7 +34,7 @@ def hear() -> Any:
 
 
 def swap(mine: bytes) -> bytes:
-    """What the other side gave."""
+    """Gives the other side some bytes, and returns those that the other side gives."""
     say(mine.hex())
     return bytes.fromhex(hear())
 

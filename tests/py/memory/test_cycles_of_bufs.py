@@ -1,4 +1,4 @@
-"""The cycle collector sees the references that lead through a buf: to its map, and to what gave it."""
+"""The cycle collector sees the references that lead through a buf: to its map, and to the object that gave it."""
 
 import gc
 import weakref
@@ -11,11 +11,11 @@ WARNING = "ignore:a progress engine was dropped:ResourceWarning"
 
 
 class Root:
-    """What the program drops; weak references to it tell whether the collector has found it."""
+    """The object that the program drops; a weak reference tells whether the collector has found it."""
 
 
 class Inventory(pydoca.BufInventory):
-    """With room for attributes, and for weak references."""
+    """An inventory that takes attributes and weak references."""
 
 
 def user_data_of_inventory(device, root):
@@ -80,7 +80,7 @@ def test_a_buf_in_a_cycle_is_collected(device, make):
     del root
     gc.collect()
     assert gone() is None
-    device.close()  # nothing of it is in use
+    device.close()  # no object uses the device
 
 
 @pytest.mark.parametrize("make", WAYS)
@@ -90,7 +90,7 @@ def test_an_engine_in_a_cycle_through_a_buf_in_flight_is_collected(device, make)
     root.pe = pydoca.ProgressEngine()
     dma = pydoca.Dma(root.pe, device)
     dma.start()
-    dma.memcpy(*make(device, root), submit=False).submit()  # not flushed: it stays in flight
+    dma.memcpy(*make(device, root), submit=False).submit()  # the task is not flushed: it stays in flight
     gone = weakref.ref(root)
     del root, dma
     gc.collect()
@@ -115,7 +115,7 @@ def test_bufs_that_the_program_has_keep_all_behind_them(device, make):
 
 
 def test_an_element_that_the_program_has_keeps_its_list(device):
-    """Each object of a list's elements keeps all of the list: the collector must not take one for the only one."""
+    """Each element of a list keeps the whole list: the collector must not take one element for the only one."""
     root = Root()
     mmap, inventory = device.mmap(bytearray(64)), pydoca.BufInventory(2, user_data=root)
     root.head, element = inventory.get_by_data(mmap), inventory.get_by_data(mmap)

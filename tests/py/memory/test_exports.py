@@ -79,7 +79,7 @@ def export(fabric, source):
 
 
 class Copier:
-    """A DPU's Dma that copies between an imported map and local memory, a device's limit at a time."""
+    """A DPU's Dma that copies between an imported map and local memory, in pieces that the device allows."""
 
     def __init__(self):
         self.device = pydoca.open_device("03:00.0", side="dpu")
@@ -184,7 +184,7 @@ def test_another_fabric_has_no_such_exporter(export, copier):
 
 def test_importers_leave_nothing(export, copier):
     exporter = export()
-    copier.device.import_mmap(exporter.blob).close()  # creates all objects that exist once per process
+    copier.device.import_mmap(exporter.blob).close()  # this creates all objects that exist once per process
     before = sorted(os.listdir("/proc/self/fd"))
     for _ in range(3):
         with copier.device.import_mmap(exporter.blob) as remote:

@@ -1,4 +1,4 @@
-"""Imports and descriptors: one process cannot take all of an owner's, and one that lacks some itself is told so."""
+"""Quotas of imports and descriptors: one process cannot take all of an owner's; a process that lacks some learns it."""
 
 import subprocess
 import sys

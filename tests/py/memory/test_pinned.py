@@ -15,9 +15,9 @@ import pytest
 SIDE = Path(__file__).with_name("pinned_side.py")
 CPUS = sorted(os.sched_getaffinity(0))
 ROUNDS = 100
-A_FEW = 100  # looks of a round, of which some precede each sleep
-# Seconds, on a busy machine: for looking to pay again, and until both sides know of a change. Each asks the system
-# before one sleep of 16, and beside neighbours hardly a round has a sleep.
+A_FEW = 100  # looks of a round; some precede each sleep
+# Seconds on a busy machine until looking pays again and both sides know of a change. Each side asks the system before
+# one sleep in 16, and on a shared machine few rounds have a sleep.
 ENOUGH = 50.0
 
 pytestmark = pytest.mark.skipif(len(CPUS) < 2, reason="this process may run on one CPU only")
@@ -38,7 +38,7 @@ class Side:
 
 
 class Pair:
-    """Two processes that take turns, awaiting or waiting. Of each command it gives both answers."""
+    """Two processes that take turns, awaiting or waiting. A command to both gives both answers."""
 
     def __init__(self, kind: str, way: str, latency: str, env: dict[str, str]) -> None:
         self.sides = [Side(kind, which, way, latency, env) for which in ("first", "second")]
@@ -47,7 +47,7 @@ class Pair:
     def _introduce(self) -> None:
         said = [side.hear() for side in self.sides]
         while said != ["ready", "ready"]:
-            # What one has said is for the other, unless that is ready.
+            # Each side gets what the other one said, unless that is "ready".
             for side, for_it in zip(self.sides, reversed(said), strict=True):
                 if for_it != "ready":
                     side.say(for_it)
@@ -122,7 +122,7 @@ def test_latency_does_not_change_what_the_cpus_decide(make_pair, latency):
 
 
 def play_until_awake(pair: Pair) -> bool:
-    """Plays until a stretch of rounds in which both sides slept in few of them."""
+    """Plays rounds until both sides sleep in few of them."""
     end = time.monotonic() + ENOUGH
     while time.monotonic() < end:
         if all(answer["sleeps"] < ROUNDS / 4 for answer in pair.play([NEAR, FAR])):
