@@ -209,7 +209,7 @@ def test_what_waits_at_exit_is_shown():
 
 @pytest.mark.parametrize(("level", "printed"), [(20, "text\n"), (30, "text\n"), (40, "text\n"), (50, "")])
 def test_without_configuration_warnings_and_errors_are_printed(level, printed):
-    """As with any logger that has no handler (logging.lastResort)."""
+    """The engine's logger has no handler, so logging.lastResort prints."""
     assert run(f"import pydoca; pydoca._core.log_engine({level}, 'dma', 'text')") == (0, "", printed)
 
 

@@ -1,4 +1,4 @@
-"""What the engine tells of life cycles at DEBUG and TRACE, and nothing of work that succeeds."""
+"""The engine logs life cycles at DEBUG and TRACE, and nothing of work that succeeds."""
 
 import pytest
 

@@ -229,7 +229,7 @@ def test_pictures_are_svg_without_scripts_in_both_themes():
 
 
 def validate(path) -> dict:
-    """Checks what Chrome's trace-event format asks of each phase."""
+    """Checks the fields that Chrome's trace-event format requires of each phase."""
     document = json.loads(Path(path).read_text())
     began = collections.Counter()
     flows = collections.Counter()
@@ -277,7 +277,7 @@ async def exchange(count: int) -> None:
 
 def test_the_messages_of_two_processes(server, tmp_path):
     wanted, found = {0: 5, 1: 5}, None
-    for _ in range(10):  # on a busy machine a tracer may start before the server has answered
+    for _ in range(10):  # a tracer may start before the server has answered if the machine is busy
         with pydoca.trace() as trace:
             asyncio.run(exchange(5))
         flows = flows_of(trace.events)
@@ -373,7 +373,7 @@ async def rdma_echo(count: int) -> None:
 
 @pytest.fixture
 def own_fabric():
-    """In the usual directory, as memory that this process has exported there stays there."""
+    """A fabric in the usual directory: memory that this process has exported there stays there."""
     before = sim.fabric()
     sim.set_fabric(f"trace-{os.getpid()}")
     yield
@@ -412,7 +412,7 @@ def test_a_process_that_starts_meanwhile_takes_part(fabric):
     line = [sys.executable, "-c", textwrap.dedent(script), str(Path(__file__).parent)]
     with pydoca.trace() as trace:
         subprocess.run(line, check=True, timeout=60)
-    # Its own trace shares the recording.
+    # The other process's own trace shares the recording.
     assert [event.kind for event in trace.events if event.process == 1].count("submit") == 3
 
 
