@@ -15,7 +15,7 @@ from printed import DOCS, README, ROOT, Block, blocks_of
 
 PAGE = DOCS / "how-to/use-from-cpp.md"
 NEEDED = ["cmake", "ninja"]
-# Machine, not page: what is installed beforehand.
+# The machine installs these beforehand, so the page does not show it.
 INSTALLS = "apt-get install "
 
 pytestmark = [
@@ -27,7 +27,7 @@ pytestmark = [
 
 
 def story_of(page: Path) -> list[Block]:
-    """Files, and consoles that have a command of CMake's."""
+    """The blocks of a page that are files, or consoles with a command of CMake."""
     blocks = [block for block in blocks_of(page) if block.kind in ("console", "file")]
     return [block for block in blocks if block.kind == "file" or "$ cmake " in block.text]
 
@@ -92,7 +92,7 @@ def test_the_engine_is_built_installed_and_used_as_printed(tmp_path, name):
     reader = Reader(tmp_path, COMPILERS[name])
     for block in story_of(README):
         reader.follow(block)
-    # What is installed is for programs of every compiler.
+    # The installed engine serves programs of every compiler.
     (consumer, build, run) = story_of(README)[-1].commands()
     for other in set(filter(None, COMPILERS.values())) - {COMPILERS[name]}:
         shutil.rmtree(reader.clone / "app/build")

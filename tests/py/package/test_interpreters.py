@@ -1,4 +1,4 @@
-"""In interpreters that pydoca does not support, the import fails at once with the reason."""
+"""The import fails at once with the reason in interpreters that pydoca does not support."""
 
 import shutil
 import subprocess

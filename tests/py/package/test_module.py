@@ -65,7 +65,7 @@ def test_functions_check_their_stack(wanted):
 
 
 def test_calls_of_the_c_library_check_their_buffers():
-    # There is no symbol to look for: the compiler proves every call in bounds whose buffer size it knows.
+    # The module has no symbol that would show it: the compiler proves calls in bounds where it knows the buffer's size.
     assert _core.__fortify_level__ >= 2
 
 

@@ -1,4 +1,4 @@
-"""The presets of cpp/CMakePresets.json: what users' need, and what developers' hold."""
+"""The presets of cpp/CMakePresets.json: users need some, and developers others."""
 
 import json
 import re
@@ -15,7 +15,7 @@ WITHOUT = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("GTest", "benc
 
 
 def variables(name: str) -> dict[str, str]:
-    """What a preset sets, with what it inherits."""
+    """The variables that a preset sets or inherits."""
     preset = PRESETS[name]
     inherits = preset.get("inherits", [])
     found = dict(preset.get("cacheVariables", {}))

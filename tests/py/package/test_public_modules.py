@@ -1,4 +1,4 @@
-"""Classes and functions belong to the public modules: in tracebacks, help() and messages."""
+"""Classes and functions belong to the public modules, as tracebacks, help() and messages show them."""
 
 import builtins
 import inspect
@@ -60,7 +60,7 @@ def test_a_star_import_shadows_no_builtin(module):
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_completion_offers_every_name(module):
-    # In a new interpreter, where nothing has been used before.
+    # A new interpreter has not used any name before.
     code = "import sys; from importlib import import_module as get; print(*dir(get(sys.argv[1])))"
     offered = subprocess.run([sys.executable, "-c", code, module.__name__], capture_output=True, text=True, check=True)
     assert set(module.__all__) <= set(offered.stdout.split())
@@ -102,7 +102,7 @@ def _functions_of(owner: type) -> list[typing.Any]:
 
 
 def test_type_hints_of_all_that_is_public_can_be_read():
-    """Annotations that name what a module imports only for type checkers, or for another module, cannot."""
+    """An annotation cannot be read if it names an import that only type checkers or other modules have."""
     unreadable = []
     for module in MODULES:
         for name in module.__all__:

@@ -1,4 +1,4 @@
-"""What a release states once stands everywhere: the version, the changelog, the supported Pythons, the public CI."""
+"""Every statement of a fact of the release agrees: version, changelog, supported Pythons, public CI."""
 
 import os
 import re
@@ -26,11 +26,11 @@ PROJECT = PYPROJECT["project"]
 SCRIPT_TEST, SCRIPT_WHEELS = ((ROOT / "script" / name).read_text() for name in ("test", "wheels"))
 SUPPORT = (ROOT / "docs/support.md").read_text()
 STATED = re.search(r'return "(.+)"', HEADER.read_text())[1]
-SECTIONS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]  # of Keep a Changelog, in its order
+SECTIONS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]  # the order of Keep a Changelog
 
 
 def released_version(line: str) -> str | None:
-    """What the wheel's version is when this line stands in version.hpp."""
+    """The wheel's version when version.hpp has this line."""
     found = re.search(PYPROJECT["tool"]["scikit-build"]["metadata"]["version"]["regex"], line)
     return found["value"] if found else None
 
@@ -69,7 +69,7 @@ def test_cmake_takes_the_numbers_of_a_version(tmp_path, text):
 
 
 def faults_of_changelog(text: str, stated: str = STATED, tags: set[str] | None = None) -> Iterator[str]:
-    """What Keep a Changelog does not allow, and what a release has forgotten."""
+    """Faults of the text: what Keep a Changelog does not allow, and what a release has forgotten."""
     heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
     if heads[:1] != ["[Unreleased]"]:
         yield "the first section is not [Unreleased]"
@@ -103,7 +103,7 @@ def faults_of_groups(text: str) -> Iterator[str]:
 
 
 def git(*arguments: str) -> str:
-    """Empty where the sources are not a clone."""
+    """The output of git; empty if the sources are not a clone."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         return ""
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout
@@ -114,7 +114,7 @@ def tags_of(*options: str) -> set[str]:
 
 
 def tags_of_this_commit() -> set[str]:
-    """A runner of the public CI may have the commit only; it names the tag that it was started for."""
+    """The tags of this commit. A runner of the public CI may have the commit only; it names the tag that started it."""
     named = {os.environ["GITHUB_REF_NAME"]} if os.environ.get("GITHUB_REF_TYPE") == "tag" else set()
     return named | tags_of("--points-at", "HEAD")
 
@@ -199,7 +199,7 @@ def test_the_public_ci_runs_scripts_of_the_project_only():
     assert all(os.access(ROOT / words[0], os.X_OK) for words in commands)
     of_wheels = re.search(r"^all_parts=\((.*)\)$", SCRIPT_WHEELS, re.MULTILINE)[1].split()
     assert {part for script, *parts in commands for part in parts if script == "script/wheels"} <= set(of_wheels)
-    # An expression in a shell's line is text of the event, which may be anybody's.
+    # An expression in a shell line would insert text of the event, which anybody may have written.
     assert not any("${{" in step.get("run", "") for step in steps())
 
 

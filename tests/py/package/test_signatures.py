@@ -23,7 +23,7 @@ def own_callables() -> Iterator[tuple[str, Any]]:
 
 CALLABLES = {name: value for name, value in own_callables() if callable(value)}
 METHODS = {name: value for name, value in CALLABLES.items() if "." in name and not inspect.isclass(value)}
-# Objects of these come from calls only.
+# Classes whose objects the test makes itself.
 CONSTRUCTED = [pydoca.BufInventory, pydoca.Dma, pydoca.Mmap, pydoca.ProgressEngine, pydoca.Rdma, pydoca.SyncEvent,
                comch.Client, comch.Server]  # fmt: skip
 

@@ -31,7 +31,7 @@ def test_an_installed_stub_has_the_docstring_of_each_public_name(name):
 
 
 def test_most_public_names_have_a_docstring():
-    """Some constructors have none, as the class explains them, and what only the Python of the package calls."""
+    """A constructor has none if its class explains it; a method has none if only the package's own Python calls it."""
     docs = [doc for name in NAMES for _, doc in stub_docs.documented(ast.parse((STUBS / name).read_text()), _core)]
     assert len([doc for doc in docs if doc]) > 550, len(docs)
 

@@ -1,4 +1,4 @@
-"""pyright's checks find the faults that are planted here, and none in good programs."""
+"""pyright finds the faults that are planted here, and none in good programs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the installed package brings along, and what its module needs of the system."""
+"""The files that the installed package has, and the libraries that its module needs."""
 
 import re
 import zlib
@@ -12,14 +12,14 @@ from elftools.elf.elffile import ELFFile
 from pydoca import _core
 
 ROOT = Path(__file__).resolve().parents[3]
-LARGEST = 2_190_000  # bytes, compressed as a wheel is; CONTRIBUTING says what they are
+LARGEST = 2_190_000  # bytes, compressed as a wheel is; CONTRIBUTING lists what they consist of
 PACKAGE = distribution("pydoca")
 TAG = re.search(r"^Tag: (.*)$", PACKAGE.read_text("WHEEL") or "", re.MULTILINE)
 IS_MANYLINUX = TAG is not None and "manylinux" in TAG[1]
 
-# What manylinux_2_28 allows of each family, and nothing newer.
+# The newest version of each family that manylinux_2_28 allows.
 NEWEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
-# Every system has these. Others, such as rdma-core's and OpenSSL's, are loaded where they are.
+# Every system has these. Others, such as rdma-core's and OpenSSL's, are loaded if they are installed.
 LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "libstdc++.so.6", "libgcc_s.so.1"}
 LOADERS = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
@@ -89,6 +89,6 @@ def test_the_module_needs_only_versions_that_older_systems_have(module):
 
 @pytest.mark.skipif(not IS_MANYLINUX, reason="this package was built for this machine, not for older ones")
 def test_what_has_no_version_is_pythons(module):
-    # The linker leaves a function that no library has undefined, and such a module does not load.
+    # The linker accepts a function that no library defines, but such a module does not load.
     others = [name for name, version in needed_symbols(module) if version is None and not re.match("_?Py", name)]
     assert others == []
