@@ -20,7 +20,7 @@ BINDINGS = ROOT / "cpp/bindings"
 PACKAGE = ROOT / "python/pydoca"
 TESTS = [ROOT / "tests", ROOT / "benchmarks"]
 
-# A public header includes only headers that stand in an earlier row; headers of one row do not include one another.
+# A public header includes only headers of earlier rows; headers of one row do not include one another.
 ORDER = [
     ["status", "version", "words"],
     ["types", "value"],
@@ -145,7 +145,7 @@ def test_no_library_is_a_friend_of_a_public_class():
 
 
 def test_public_classes_have_few_friends():
-    """Bufs with what gives and lends them, tasks with contexts and engines, and log sinks. The bound only goes down."""
+    """The friends are bufs and what gives and lends them, tasks with contexts and engines, and log sinks."""
     friends = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in cxx_files(PUBLIC)
@@ -156,7 +156,7 @@ def test_public_classes_have_few_friends():
 
 
 def test_headers_for_authors_of_backends_are_not_included_by_other_public_headers():
-    """They may declare the types in backend:: that they point to."""
+    """Other public headers may declare the types in backend:: that they point to."""
     faults = [
         f"{place}: {name}"
         for path in PUBLIC.glob("*.hpp")
@@ -195,7 +195,7 @@ def test_a_backend_includes_the_interface_detail_and_its_own_folder():
 
 
 def test_a_device_with_planned_faults_passes_every_call_on():
-    """The base class has an answer for each call, so that the compiler misses none."""
+    """The base class answers every call itself, so the compiler does not notice a call that is missing here."""
     interface = (PUBLIC / "backend/device.hpp").read_text()
     calls = re.findall(r"virtual [\w:<>,&* ]*?(\w+)\(", interface[: interface.index("class Recordings")])
     passed_on = (BACKENDS / "faulty/device.hpp").read_text()
@@ -208,7 +208,7 @@ def test_vendor_headers_stand_in_their_backend_only():
     for path in cxx_files(ROOT / "cpp"):
         for name, place in includes(path):
             owner = VENDOR_FOLDERS.get(name.split("/")[0])
-            is_ours = (BINDINGS / name).is_file()  # cpp/bindings has a folder rdma, too
+            is_ours = (BINDINGS / name).is_file()  # cpp/bindings also has a folder rdma
             if owner and "/" in name and not is_ours and not path.is_relative_to(BACKENDS / owner):
                 faults.append(f"{place}: {name}")
     fail_if_any(
@@ -255,7 +255,7 @@ def test_a_library_knows_no_other_library():
     fail_if_any("a folder of cpp/src/library includes the core, detail/, and nothing of another library", faults)
 
 
-FLOORS = [  # of cpp/bindings: a folder includes those before its own
+FLOORS = [  # the floors of cpp/bindings: a folder includes those before its own
     ["convert"],
     ["call", "loop"],
     ["trace"],
@@ -434,7 +434,7 @@ def imported_modules(path: Path) -> Iterator[tuple[str, str]]:
             yield from ((f"{base}.{alias.name}", place) for alias in node.names)
 
 
-# Runs import-linter by its contracts in pyproject.toml: all rules of Python but those that follow here.
+# Runs import-linter by its contracts in pyproject.toml: all rules of Python except those below.
 LINT_IMPORTS = """
 import sys
 from importlinter.cli import lint_imports
@@ -465,7 +465,7 @@ def test_import_linter_finds_every_module():
     fail_if_any("a folder with Python modules has an __init__.py: import-linter looks into packages only", missed)
 
 
-# Of each contract: the module, and an import that breaks it.
+# The module of each contract, and an import that breaks it.
 PLANTED = {
     "modules and packages form no circle": ("pydoca/qualify/session/passes.py", "pydoca.qualify.session.hooks"),
     "nothing imports the command line": ("pydoca/_stats.py", "pydoca.cli._values"),
@@ -485,7 +485,7 @@ PLANTED = {
 
 
 def test_each_contract_finds_an_import_that_breaks_it(tmp_path):
-    """Also one inside a function, and one that only type checkers follow."""
+    """The planted imports are inside a function, or only for type checkers."""
     for name in ("pydoca", "pytest_pydoca"):
         shutil.copytree(PACKAGE.parent / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for number, (module, imported) in enumerate(PLANTED.values()):

@@ -1,4 +1,4 @@
-"""script/bench: which figures it names as worse, what the ledger keeps, and that each report can take part."""
+"""script/bench: the figures that it reports as worse, the ledger's contents, and the reports that can take part."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ MACHINE = {"processor": "of a test", "cores": 2}
 
 
 def runs(scores: list[float], figure: Figure = FIGURE) -> list[list[Figure]]:
-    """A figure in several runs."""
+    """A figure with one score for each run."""
     return [[dataclasses.replace(figure, score=score)] for score in scores]
 
 
@@ -41,7 +41,7 @@ def change(before: list[float], after: list[float], figure: Figure = FIGURE) -> 
     [
         ([2.0, 2.0, 2.0], [2.32, 2.32, 2.32], True),  # 16 %
         ([2.0, 2.0, 2.0], [2.28, 2.28, 2.28], False),  # 14 %
-        ([2.0, 2.0, 2.4], [2.38, 2.39, 2.5], False),  # within what a run of before has shown
+        ([2.0, 2.0, 2.4], [2.38, 2.39, 2.5], False),  # the spread of the runs before covers it
         ([1.9, 2.0, 2.1], [2.3, 2.5, 2.4], True),
         ([2.0, 2.0, 2.0], [1.0, 1.0, 1.0], False),
         ([2.0], [4.0], True),
@@ -53,7 +53,7 @@ def test_a_slowdown_beyond_the_spread_is_named(before, after, is_worse):
 
 @pytest.mark.parametrize(("after", "is_worse"), [(510.5, True), (509.5, False), (490.0, False)])
 def test_two_percent_of_the_instructions_are_named(after, is_worse):
-    """500 before: 2.1 % and 1.9 % more, and fewer."""
+    """The count before is 500: 2.1 % more, 1.9 % more, and fewer."""
     assert change([500.0], [after], COUNT).is_worse == is_worse
 
 
@@ -64,7 +64,7 @@ def test_a_bandwidth_is_worse_when_it_shrinks():
 
 
 def test_a_difference_is_compared_in_floors():
-    """Nothing is said of differences that are a small part of the floor: here 0.1 ns and 0.2 ns above 10 ns."""
+    """A difference that is a small part of the floor is not reported: here 0.1 ns and 0.2 ns above 10 ns."""
     difference = dataclasses.replace(FIGURE, is_difference=True)
     assert not change([0.1, 0.1], [0.2, 0.2], difference).is_worse
     assert change([5.0, 5.0], [5.9, 5.9], difference).is_worse
@@ -125,7 +125,7 @@ def test_the_reasons_are_of_figures_of_the_reports():
     ledger = Ledger.read()
     for report, names in ledger.reasons.items():
         source = source_of(report).read_text()
-        assert [name for name in names if name.split(", ")[-1] not in source] == []  # its end says what the floor is
+        assert [name for name in names if name.split(", ")[-1] not in source] == []  # the name's end is the floor
     assert {report for machine in ledger.machines for report in machine["reports"]} <= BY_NAME.keys()
 
 
@@ -144,7 +144,7 @@ def test_every_report_of_benchmarks_is_in_the_list():
 
 
 def test_every_counted_figure_is_one_of_a_report():
-    """By name, as the reports choose by a part of it."""
+    """The name of each counted figure is found, since the reports select by a part of it."""
     counted = re.findall(r'Counted\("(.+?)", "(.+?)"', (BENCHMARKS / "instructions.py").read_text())
     assert len(counted) > 5
     for report, figure in counted:
@@ -208,7 +208,7 @@ def test_what_older_revisions_print_is_compared(report, printed, expected):
 
 
 def test_a_report_prints_the_form_that_is_read():
-    """Short, as the numbers do not matter."""
+    """A short run is enough, as the numbers do not matter."""
     line = [sys.executable, BENCHMARKS / "awaits.py", "--json", "--repetitions", "1", "--count", "10"]
     printed = subprocess.run(line, capture_output=True, text=True, timeout=120, check=True).stdout
     rows = json.loads(printed)
@@ -221,7 +221,7 @@ def test_a_report_prints_the_form_that_is_read():
 
 
 class Turns:
-    """Stands for the reports of two trees: the score of each by turn, the last one again after these."""
+    """A substitute for the reports of two trees: it gives each tree's scores in turn, then repeats the last one."""
 
     def __init__(self, **scores: list[float]) -> None:
         self.scores = scores
@@ -238,8 +238,8 @@ class Turns:
     ("after", "turns", "code"),
     [
         ([2.0, 2.1, 2.0], 3, 0),
-        ([2.5, 2.6, 2.5], 6, 1),  # seems worse, and is so again
-        ([2.5, 2.6, 2.5, 2.0], 6, 0),  # seemed worse
+        ([2.5, 2.6, 2.5], 6, 1),  # the figure seems worse, and is worse again
+        ([2.5, 2.6, 2.5, 2.0], 6, 0),  # the figure seemed worse
     ],
 )
 def test_two_revisions_are_run_in_turns(monkeypatch, tmp_path, capsys, after, turns, code):

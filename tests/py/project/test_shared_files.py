@@ -1,6 +1,6 @@
 """What an engine costs: the shared product files whose code names it, and the lines of its library's own files.
 
-Whoever adds an engine touches about as many. Comments and docstrings do not count; rewording code to get below a bound
+A new engine touches about as many. Comments and docstrings do not count; rewording code to get below a bound
 would miss the point, which is that nobody has to touch the file. The bounds only go down.
 
 usage: test_shared_files.py      # prints the table, and each file with the names that it has
