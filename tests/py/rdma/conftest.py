@@ -13,12 +13,12 @@ import pytest
 
 import pydoca
 
-SYSTEM_PYTHON = "/usr/bin/python3"  # for which distributions build pyverbs
+SYSTEM_PYTHON = "/usr/bin/python3"  # distributions build pyverbs for this interpreter
 ANY_ACCESS = "local_read_write|rdma_read|rdma_write|rdma_atomic"
 
 
 def open_device(name: str, side: str) -> pydoca.Device:
-    """The device of that name; "sim" is a function of that side."""
+    """The device of that name; "sim" means a function of that side."""
     if name == "sim":
         return pydoca.open_device({"host": "pf0", "dpu": "p1"}[side], side=side)
     return pydoca.open_device(name)
@@ -41,13 +41,13 @@ class End:
         return self.device.mmap(memory, access=access)
 
     def data(self, memory: Any) -> pydoca.Buf:
-        """All of memory, as data; of memory that was mapped, and of bytes."""
+        """A buf with all of memory as data; memory is a map or bytes."""
         if not isinstance(memory, pydoca.Mmap):
             memory = self.mmap(bytearray(memory))
         return self.inventory.get_by_data(memory)
 
     def room(self, memory: Any) -> pydoca.Buf:
-        """All of memory, or of so many bytes, to be filled."""
+        """A buf to be filled: all of a map, or new memory of that many bytes."""
         if not isinstance(memory, pydoca.Mmap):
             memory = self.mmap(bytearray(memory))
         return self.inventory.get_by_addr(memory)
@@ -80,7 +80,7 @@ class Pair:
             yield a, b, ab, ba
 
     def remote(self, memory: pydoca.Mmap) -> pydoca.Mmap:
-        """b's memory as a sees it. It stays until the end."""
+        """b's memory as a sees it; it stays until the end."""
         self._lent.append(memory)
         return self.a.device.import_mmap(memory.export_rdma())
 

@@ -1,4 +1,4 @@
-"""The device under test works for programs without pydoca, which the other tests rely on."""
+"""The device under test works for programs without pydoca; the other tests rely on that."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ def require_program(name: str) -> str:
 
 
 def gid_options(device: str) -> list[str]:
-    """By which of its GIDs a port over Ethernet is to be reached: one that is an IPv4 address."""
+    """The option that selects a GID with an IPv4 address, which a port over Ethernet needs."""
     port = Path("/sys/class/infiniband", device, "ports/1")
     if (port / "link_layer").read_text().strip() != "Ethernet":
         return []
@@ -34,7 +34,7 @@ def test_programs_see_the_device(rdma_names, patience):
 
 
 def exchange_messages(names, patience, commands, port) -> str:
-    """What the server and the client printed, which ends with how each of them ended."""
+    """The output of the server and the client; it ends with how each of them ended."""
     program = require_program("ibv_rc_pingpong")
     sides = [[program, "-p", str(port), "-n", "100", "-d", name, *gid_options(name)] for name in names]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": commands.env}
@@ -51,7 +51,7 @@ def exchange_messages(names, patience, commands, port) -> str:
 
 
 def test_two_processes_exchange_messages_over_it(rdma_names, patience, commands, unused_port):
-    # Soft-RoCE's driver has refused to get a queue pair ready to receive, once in some hundreds of exchanges.
+    # Soft-RoCE's driver refuses to get a queue pair ready to receive, once in some hundreds of exchanges.
     for _ in range(3):
         output = exchange_messages(rdma_names, patience, commands, unused_port)
         if "Failed to modify QP to RTR" not in output:

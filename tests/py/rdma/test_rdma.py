@@ -82,7 +82,7 @@ def test_the_loop_goes_on_while_much_is_moved(pair, run, rdma_names):
                     await asyncio.sleep(0)
                     turns += 1
                 await write
-                del write  # drops its bufs, too
+                del write  # this drops its bufs as well
         assert turns >= least
 
     run(main())

@@ -75,7 +75,7 @@ class Verbs:
         return SimpleNamespace(addr=region.buf, key=region.rkey, size=len(content), region=region)
 
     def move(self, opcode, local, remote):
-        """The status of a write or read of all of local, both given by their addr and key."""
+        """Moves all of local, and returns the status of the write or read. local and remote have addr and key."""
         from pyverbs.wr import SGE, SendWR
 
         request = SendWR(opcode=opcode, num_sge=1, sg=[SGE(local.addr, local.size, local.key)])

@@ -88,7 +88,7 @@ def test_what_is_no_address_is_refused(pair, run, address):
 def test_giving_up_an_attempt_ends_it(pair, run, unused_port):
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
-            with b.listen(unused_port):  # and does not accept
+            with b.listen(unused_port):  # the listener does not accept
                 with pytest.raises(TimeoutError):
                     async with asyncio.timeout(0.05):
                         await a.connect(pair.b.address, unused_port)
@@ -343,7 +343,7 @@ def test_nothing_is_left_of_contexts_and_connections(pair, run):
 
 
 async def linked_by(connecting, listener):
-    """Both ends of a connection that the awaitable makes."""
+    """Both ends of the connection that the awaitable makes."""
     accepted = asyncio.ensure_future(accept_one(listener))
     made = await connecting
     return made, await accepted
@@ -354,7 +354,7 @@ async def accept_one(listener):
 
 
 def found(monkeypatch, *addresses):
-    """The system's answer to every name."""
+    """Replaces the system's answer for every name by these addresses."""
     entries = [(socket.AF_INET6 if ":" in each else socket.AF_INET, 1, 6, "", (each, 0)) for each in addresses]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
 

@@ -66,7 +66,7 @@ class Survivor:
         self.rdma = rdma
         self.start = start
         self.port = port
-        self.patience = 60  # the time-outs of a device, and a guest's slowness
+        self.patience = 60  # seconds for the time-outs of a device and a slow guest
 
     async def linked(self, then="accept"):
         """A peer, a connection with it, and its memory."""
@@ -95,7 +95,7 @@ class Survivor:
         return [connection.read(self.end.data(remote), self.end.room(SIZE)) for _ in range(count)]
 
     async def keep_going(self, submit, connection, remote, ends=GONE):
-        """The tasks under way when the first of them has failed."""
+        """Submits tasks until one fails, and returns the tasks that are under way then."""
         tasks = submit(connection, remote)
         with contextlib.suppress(*ends):
             async with asyncio.timeout(self.patience):
@@ -105,14 +105,14 @@ class Survivor:
         return tasks
 
     async def require_gone(self, tasks, ends=GONE):
-        """Every task ends, first with success, then with a status of the loss; returns the number of successes."""
+        """Waits until every task ends and counts the lost ones; each of these must end with a status of the loss."""
         results = await asyncio.wait_for(asyncio.gather(*map(outcome, tasks), return_exceptions=True), self.patience)
         lost = [result for result in results if isinstance(result, BaseException)]
         assert all(isinstance(result, ends) for result in lost), lost
         return len(lost)
 
     async def require_loss(self, connection):
-        """The survivor learns that the connection has ended, and continues with another peer."""
+        """Requires that the survivor learns of the connection's end, and continues with another peer."""
         await asyncio.wait_for(connection.ended(), self.patience)
         assert connection.failure is pydoca.Status.CONNECTION_RESET
         await self.require_use()
@@ -168,7 +168,7 @@ def test_the_client_dies_before_it_is_accepted(survive, answered):
             await peer.line()
             request = await listener.request()
             if answered == "before":
-                peer.signal(signal.SIGSTOP)  # so that it never learns of it
+                peer.signal(signal.SIGSTOP)  # the peer never learns of it
                 accepted = asyncio.ensure_future(accept(request))
                 await asyncio.sleep(0.1)
                 peer.kill()
@@ -226,7 +226,7 @@ def test_transfers_in_flight_come_back(survive, operation, link):
 
 
 def test_memory_that_goes_before_its_connection(survive):
-    """A device cannot tell this from an error of this side, so the context stops; it can be started again."""
+    """A device takes this for an error of this side, so the context stops; it can be started again."""
     ends = (*GONE, pydoca.IoFailedError)
 
     async def test(survivor):
@@ -314,7 +314,7 @@ def test_processes_that_are_killed_leave_nothing_open(survive):
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_the_sockets_of_a_killed_peer_are_closed_late(survive, rdma_names, waits):
-    """As with much memory, which the system frees before it closes sockets: 70 ms a GiB."""
+    """A process with much memory does this: the system frees the memory before it closes sockets, 70 ms a GiB."""
     if rdma_names[0] != "sim":
         pytest.skip("a peer of a real device is known by its messages, not by its sockets")
 

@@ -29,7 +29,7 @@ def end_of(process, patience):
 
 
 async def connect(rdma, address, port, patience):
-    """As soon as the program at that address listens."""
+    """Connects as soon as the program at that address listens."""
     async with asyncio.timeout(patience):
         while True:
             try:
@@ -39,7 +39,7 @@ async def connect(rdma, address, port, patience):
 
 
 async def send_to_one_that_leaves(connection, message):
-    """The peer has what it waits for, and leaves: its acknowledgement may come too late."""
+    """Sends to a peer that leaves once it has the message: its acknowledgement may come too late."""
     with contextlib.suppress(pydoca.ConnectionResetError):
         await connection.send(message)
 

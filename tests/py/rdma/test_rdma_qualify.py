@@ -1,4 +1,4 @@
-"""The qualification tests the device, as its user would start it."""
+"""The qualification tests the device, as its user starts it."""
 
 import json
 import os
