@@ -1,4 +1,4 @@
-"""Files that the environment names: from a pipe, interrupted, beside what a program chooses, and for its children."""
+"""Files that the environment names: from a pipe, interrupted, beside a program's own choice, and for its children."""
 
 import os
 import shlex

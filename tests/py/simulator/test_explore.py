@@ -125,7 +125,7 @@ def test_a_seed_of_the_environment_that_is_not_one(monkeypatch):
         explore(sleeps, 1)
 
 
-# ---- with the time that devices take, and with faults
+# ---- the time that devices take, and faults
 
 SLOW = {"dma": {"latency": "2us", "bandwidth": "10GB/s", "jitter": {"distribution": "exponential", "spread": "1us"}}}
 

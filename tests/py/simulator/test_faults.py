@@ -1,4 +1,4 @@
-"""Fault plans: what their rules do to Python's tasks, and how plans are written, checked and put in force."""
+"""Fault plans: the effects of rules on Python's tasks, and how plans are written, checked and put in force."""
 
 import asyncio
 import contextlib
@@ -165,8 +165,8 @@ def test_an_error_of_a_predicate_is_no_fault_and_ends_the_block(copies, monkeypa
         assert copies().copy() == bytes(range(64))
     assert errors == [ZeroDivisionError]
     with pytest.warns(FaultPlanWarning), plan:
-        pass  # without that error
-    with pytest.raises(AssertionError), plan:  # the block's own error says more
+        pass  # the block does not raise that error
+    with pytest.raises(AssertionError), plan:  # the block's own error has more information
         assert copies().copy() == b""
 
 

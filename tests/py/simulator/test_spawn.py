@@ -36,15 +36,15 @@ with pydoca.open_device("03:00.0") as dev, dev.open_representor("0b:00.0") as re
 
 @pytest.fixture(scope="module", autouse=True)
 def used_device():
-    """The first context on a simulated device opens what stays open."""
+    """Makes a first context on a simulated device, which opens the descriptors that stay open."""
     with pydoca.open_device("0b:00.0", side="host") as dev, pydoca.ProgressEngine() as pe, pydoca.Dma(pe, dev):
         pass
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(used_device):
-    """No process and no descriptor. Helpers of multiprocessing may be there, which other tests have started."""
-    asyncio.run(sim.spawn("")._wait())  # afterwards the pipe for signals is there, which stays
+    """Checks that no process and no descriptor is left. Other tests may have started helpers of multiprocessing."""
+    asyncio.run(sim.spawn("")._wait())  # this opens the pipe for signals, which stays open
     before, helpers = set(os.listdir("/proc/self/fd")), children()
     yield
     gc.collect()
@@ -333,7 +333,7 @@ def test_it_outlives_the_thread_that_started_it(patience):
     thread.start()
     thread.join()
     process = up(started[0], patience)
-    time.sleep(0.05)  # in which the kernel would kill it
+    time.sleep(0.05)  # the kernel would kill it in this time
     assert process.returncode is None
     process.stop()
 
@@ -371,7 +371,7 @@ def test_a_forked_child_of_the_parent_does_not_end_it(patience):
 
 
 def test_a_parent_that_ends_before_the_process_begins():
-    """Its identifier is then another one than the process's parent has."""
+    """The process's parent then has another identifier than it expects."""
     line = [sys.executable, str(CHILD), "0", "1", str(os.getppid())]
     assert subprocess.run(line, stdin=subprocess.DEVNULL, timeout=60).returncode == -signal.SIGKILL
 

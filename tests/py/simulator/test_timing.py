@@ -190,7 +190,7 @@ def test_errors_of_a_file_name_it_and_change_nothing(write):
 
 
 def copy(**model):
-    """The seconds that a copy took from its submission, and whether it was done when submit() returned."""
+    """Copies, and returns its seconds from submission, and whether it was done when submit() returned."""
     sim.load_config(model)
     source, target = bytearray(b"twelve bytes"), bytearray(12)
     with (

@@ -321,7 +321,7 @@ def test_a_host_and_a_dpu_in_one_process_are_repeatable():
 
 
 def test_an_import_that_outlives_its_event_does_not_stop_time(p0):
-    """The service of the importer's process looked for ever at a connection that had ended."""
+    """The service of the importer's process must not look for ever at a connection that has ended."""
     with virtual_time() as vt, pydoca.open_device("pf0") as device:
         with pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu") as event:
             imported = p0.import_sync_event(event.export_to_remote_pci())

@@ -68,7 +68,7 @@ def test_a_wait_that_nothing_can_end_is_a_deadlock():
         handle = request.dpa_handle(dpa)
         dpa.register("wait", lambda thread: handle.wait_gt(0))
         run = dpa.launch("wait")
-        with pytest.raises((pydoca.DeadlockError, pydoca.IoFailedError)):  # of whoever finds it out
+        with pytest.raises((pydoca.DeadlockError, pydoca.IoFailedError)):  # the CPU or the DPA finds the deadlock
             run.wait()
         request.close()
 
