@@ -24,16 +24,16 @@ from soak.machine import Machine
 from soak.report import Report
 from soak.world import COUNTS, TRACE, open_descriptors
 
-BATCH = 5  # runs from one seed
+BATCH = 5  # runs of one seed
 STEPS = 150
-SETTLING = 10.0  # seconds: milliseconds, unless the machine is busy
-SLACK = 2  # descriptors that a warm process may have more: of the system's libraries
+SETTLING = 10.0  # seconds; usually milliseconds are enough, but the machine may be busy
+SLACK = 2  # descriptors that the system's libraries may add in a warm process
 
 
 def main(seed: int, seconds: float) -> None:
     report = Report("one_process", seed)
     report.counts = COUNTS
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process at once
     faulthandler.enable()
     # A step that hangs ends the process with the stacks of all threads.
     faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
@@ -44,7 +44,7 @@ def main(seed: int, seconds: float) -> None:
     before: dict[str, int] | None = None
     while before is None or time.monotonic() < end:
         TRACE.seed = seed
-        # Each generation of the card has engines that the other one lacks.
+        # Each generation of the card has engines that the other one does not have.
         pydoca.sim.load_topology(pydoca.sim.default_topology(("bluefield2", "bluefield3")[seed % 2]))
         run_batch(report, seed)
         after = settled_descriptors(before)
@@ -56,7 +56,7 @@ def main(seed: int, seconds: float) -> None:
 
 
 def settled_descriptors(before: dict[str, int] | None) -> dict[str, int]:
-    """What is left when all threads have released what they had; that may take a moment."""
+    """The descriptors that are left when all threads have released theirs; that may take a moment."""
     end = time.monotonic() + SETTLING
     while True:
         gc.collect()  # Hypothesis keeps the last machine in a cycle
@@ -67,13 +67,13 @@ def settled_descriptors(before: dict[str, int] | None) -> dict[str, int]:
 
 
 def live_objects() -> str:
-    """Objects of pydoca that are reachable, for the one that reads a finding."""
+    """Objects of pydoca that are reachable, for the reader of a finding."""
     kinds = Counter(type(each).__name__ for each in gc.get_objects() if type(each).__module__.startswith("pydoca"))
     return f"objects: {dict(kinds)}; threads: {threading.enumerate()}"
 
 
 def warm_up() -> None:
-    """What a process makes once, at the first use, is there before descriptors are counted."""
+    """Makes the objects that a process makes once, at their first use, before descriptors are counted."""
     machine = Machine()
     machine.set_up()
     for make in machine.makers.values():
@@ -87,7 +87,7 @@ def run_batch(report: Report, seed: int) -> None:
         stateful_step_count=STEPS,
         deadline=None,
         database=None,
-        phases=[Phase.generate],  # to shrink a finding takes minutes; its steps say enough
+        phases=[Phase.generate],  # shrinking a finding would take minutes; its steps say enough
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
@@ -98,7 +98,7 @@ def run_batch(report: Report, seed: int) -> None:
 
 
 def describe(error: Exception) -> str:
-    """The steps that led to it, which Hypothesis adds as notes, and its traceback within this project."""
+    """The steps that led to the error, which Hypothesis adds as notes, and its traceback within this project."""
     steps = getattr(error, "__notes__", [])
     if steps:
         error.__notes__ = []
@@ -107,7 +107,7 @@ def describe(error: Exception) -> str:
 
 
 def own_frames(frames: TracebackType | None) -> TracebackType | None:
-    """Without those of Hypothesis."""
+    """The frames without those of Hypothesis."""
     if frames is None:
         return None
     rest = own_frames(frames.tb_next)

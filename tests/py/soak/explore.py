@@ -1,4 +1,4 @@
-"""The driver of `two_sides` under many seeds: processes that each explore every so-many-th batch of them.
+"""The driver of `two_sides` under many seeds: each process explores its share of the batches.
 
 A batch has one kind of fault. The seed of a finding repeats its run: it decides the batch, and so the kind.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from soak.report import Report
 
-MARGIN = 1000  # seconds for the start, and the batch that is under way at the end
+MARGIN = 1000  # seconds for the start, and for the batch that runs when the time is over
 
 
 def main(seed: int, seconds: float, seeds: int | None) -> None:
@@ -21,7 +21,7 @@ def main(seed: int, seconds: float, seeds: int | None) -> None:
     children = [start(seed, place, processes, seconds, seeds) for place in range(processes)]
     code = 0
     try:
-        # A thread for each: a process whose output nobody reads stands still once its pipe is full.
+        # Each process has a thread that reads its output; a process whose pipe is full would stop.
         with ThreadPoolExecutor(processes) as pool:
             takes = [pool.submit(take, child, seconds + MARGIN) for child in children]
             for counts, failed in (taking.result() for taking in as_completed(takes)):
@@ -45,7 +45,7 @@ def start(seed: int, place: int, processes: int, seconds: float, seeds: int | No
 
 
 def take(child: subprocess.Popen[str], patience: float) -> tuple[dict[str, int], int]:
-    """Its counts, which are the last line of each batch, and whether it failed; other lines are those of a finding."""
+    """Returns the counts, which are the last line of each batch, and whether it failed; other lines are a finding's."""
     try:
         output, _ = child.communicate(timeout=patience)
     except subprocess.TimeoutExpired:

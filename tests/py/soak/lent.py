@@ -1,4 +1,4 @@
-"""What each side of a session lends the other: memory, an event, an RDMA context; and what it makes of the other's."""
+"""The objects that each side lends the other (memory, an event, an RDMA context), and the other's objects in use."""
 
 import contextlib
 import random
@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import pydoca
 
-PATTERN = random.Random(0).randbytes(2 << 20)  # all processes know it
-SLOTS = 8  # that the other side fills
+PATTERN = random.Random(0).randbytes(2 << 20)  # every process has the same bytes
+SLOTS = 8  # the other side fills these
 SLOT = 30_000
 WORD = 8  # bytes of memory before the slots, for atomics
 RECEIVES = 16
@@ -17,11 +17,11 @@ PERMISSIONS = "rdma_read|rdma_write|rdma_atomic"
 
 
 class WrongDataError(AssertionError):
-    """Data that nobody sent."""
+    """The data is not what the peer sent."""
 
 
 class Lent:
-    """This side's. Its end withdraws all of it."""
+    """The objects that this side lends. Their end withdraws all of them."""
 
     def __init__(self, peer: Any) -> None:
         self.peer = peer
@@ -36,7 +36,7 @@ class Lent:
         device, pe = self.device, self.peer.pe
         memory = pydoca.alloc(len(PATTERN))
         memory[:] = PATTERN
-        # Either the engine's own memory or foreign memory: they take different ways.
+        # The memory is the engine's own or foreign: the two take different ways.
         self.is_foreign = self.peer.random.random() < 0.5
         space = (bytearray if self.is_foreign else pydoca.alloc)(WORD + SLOT * SLOTS)
         access = f"local_read_write|pci_read_write|{PERMISSIONS}"
@@ -46,7 +46,7 @@ class Lent:
         self.view = memoryview(space).cast("B")
         self.event = pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu")
         self.stack.callback(self.event.close)
-        # An interrupt gives copies up, whose maps the device has until the contexts below have stopped.
+        # An interrupt gives copies up; the device has their maps until the contexts below have stopped.
         self.borrowed = self.stack.enter_context(contextlib.ExitStack())
         self.waits = await enter(self.event.as_context(pe))
         self.dma = await enter(pydoca.Dma(pe, device, num_tasks=16))
@@ -68,7 +68,7 @@ class Lent:
             self.received.append((self.rdma.receive(room), room))
 
     def blobs(self) -> list[bytes]:
-        """The DPU's memory is lent over the network only, as no DPU exports over PCIe."""
+        """The DPU's memory is lent over the network only, as a DPU does not export over PCIe."""
         is_host = self.peer.side == "host"
         maps = (self.pattern, self.slots)
         over_pci = [mmap.export_pci() for mmap in maps] if is_host else [b"", b""]
@@ -86,7 +86,7 @@ class Lent:
         return int(task.wait(60))
 
     async def next_value(self) -> None:
-        """Waits until the event is above what was seen: it never goes back."""
+        """Waits until the event is above the last value: it never goes back."""
         value = await self.waits.wait_neq(self.seen)
         if value <= self.seen:
             raise WrongDataError(f"the event went from {self.seen} to {value}")
@@ -96,7 +96,7 @@ class Lent:
         self.waits.stop()
 
     async def take_message(self) -> None:
-        """Messages come in order, into the receives in order."""
+        """Takes the next message: messages come in order, into the receives in order."""
         task, room = self.received[0]
         size = await self.connection.while_connected(task)
         number = int.from_bytes(bytes(room[:4]), "big")
@@ -120,7 +120,7 @@ def rdma_message(number: int) -> bytes:
 
 
 def answered(call: Callable[[bytes], Any], blob: bytes) -> Any:
-    """What an import gives. Its owner may be stopped for some seconds, which is longer than one import waits."""
+    """Repeats an import until its owner answers. The owner may be stopped longer than one import waits."""
     for _ in range(9):
         with contextlib.suppress(pydoca.TimeOutError):
             return call(blob)
@@ -128,20 +128,20 @@ def answered(call: Callable[[bytes], Any], blob: bytes) -> Any:
 
 
 class Borrowed:
-    """The other side's."""
+    """The objects that the other side lends."""
 
     def __init__(self, peer: Any, lent: Lent, blobs: list[bytes]) -> None:
         self.lent = lent
         self.device = peer.device
-        self.total = 0  # that was added to the event
-        self.word = 0  # that was added to the word
+        self.total = 0  # the sum of additions to the event
+        self.word = 0  # the sum of additions to the word
         self.num_messages = 0
         self.stack = lent.borrowed
         self.take(blobs)
 
     def take(self, blobs: list[bytes]) -> None:
         event, details, kind, *maps = blobs
-        # The simulated device asks the owner to change foreign memory; a process that stands still does not answer.
+        # The simulated device asks the owner to change foreign memory; a stopped process does not answer.
         self.has_atomics = kind == b"own"
         self.event = answered(self.device.import_sync_event, event)
         self.stack.callback(self.event.close)

@@ -1,4 +1,4 @@
-"""The driver of one process: it runs in a child, so that a crash or a hang is a finding with its steps, too."""
+"""The driver of one process: it runs in a child, so that a crash or a hang is also a finding with its steps."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from soak.report import replay
 
-MARGIN = 150  # seconds for the start, the batch that is under way at the end, and a step that hangs
+MARGIN = 150  # seconds for the start, for the batch that runs when the time is over, and for a step that hangs
 
 
 def main(seed: int, seconds: float) -> None:

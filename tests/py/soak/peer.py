@@ -3,7 +3,7 @@
 usage: python -m soak.peer host|dpu NAME SEED
 
 It prints a JSON object per line: {"linked": pid} when both sides have what the other lends, {"ended": counts} after
-each session, {"finding": text} for what must not be. SIGTERM ends it in order.
+each session, {"finding": text} for a fault. SIGTERM ends it in order.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ import pydoca
 from pydoca import comch
 from soak.session import BOUND, GONE, Finding, Session
 
-SLACK = 2  # descriptors and maps that a session may leave: of the system's libraries
-WARM = 3  # sessions until all that stays in a process is there
+SLACK = 2  # descriptors and maps that the system's libraries may add in a session
+WARM = 3  # sessions after which a process has opened all that stays open
 
 
 def say(**words: object) -> None:
@@ -34,14 +34,14 @@ def say(**words: object) -> None:
 
 
 def footprint() -> tuple[int, int]:
-    """Descriptors, and shared maps."""
+    """The numbers of descriptors and of shared maps."""
     gc.collect()
     maps = Path("/proc/self/maps").read_text().splitlines()
     return len(os.listdir("/proc/self/fd")), sum("memfd:" in line for line in maps)
 
 
 def print_tasks() -> None:
-    """What each coroutine waits for, for the one that reads a finding."""
+    """Prints where each coroutine waits, for the reader of a finding."""
     for task in asyncio.all_tasks():
         task.print_stack(file=sys.stderr)
 
@@ -72,7 +72,7 @@ class Peer:
                 await self.work(link)
 
     async def start_server(self, server: Any) -> None:
-        """The name is in use as long as a child of a killed predecessor has its socket."""
+        """Starts the server. Its name is in use while a child of a killed predecessor has its socket."""
         async with asyncio.timeout(BOUND):
             while True:
                 try:
@@ -93,7 +93,7 @@ class Peer:
                         await client.__aexit__(None, None, None)
 
     async def or_leave(self, awaitable: Any) -> Any:
-        """What it gives, or None when this side is to leave before."""
+        """The result of the awaitable, or None if this side has to leave before it comes."""
         first = asyncio.ensure_future(awaitable)
         leaving = asyncio.ensure_future(self.leaving.wait())
         try:

@@ -1,4 +1,4 @@
-"""What a driver counts and prints: one JSON object as the last line of its output."""
+"""The counts of a driver, printed as one JSON object in the last line of its output."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 class Report:
-    """Counts of one driver. What is counted depends on the driver: runs, operations, kills, messages, bytes."""
+    """Counts of one driver. Each driver counts other things: runs, operations, kills, messages, bytes."""
 
     def __init__(self, part: str, seed: int) -> None:
         self.part = part

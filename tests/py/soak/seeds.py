@@ -20,8 +20,8 @@ from soak.report import replay
 from soak.two_sides import KINDS, explore
 
 BATCH = 50
-HANG = 900  # seconds of real time for a batch that takes less than one: the machine may be busy
-SLACK = 4  # descriptors that a warm process may have more
+HANG = 900  # seconds of real time; a batch takes less than one, but the machine may be busy
+SLACK = 4  # descriptors that a warm process may add
 
 
 def main(seed: int, place: int, processes: int, seconds: float, share: int) -> None:
@@ -37,7 +37,7 @@ def main(seed: int, place: int, processes: int, seconds: float, share: int) -> N
         run_batch(number, seed, counts)
         gc.collect()
         after = len(os.listdir("/proc/self/fd"))
-        # The first of each kind opens what a process has once.
+        # The first batch of each kind opens the descriptors that a process opens once.
         if counts["batches"] == len(KINDS):
             before = after
         if before is not None and after > before + SLACK:

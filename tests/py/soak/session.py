@@ -1,4 +1,4 @@
-"""What two sides do with one another over one link, until one of them leaves or dies."""
+"""The work of two sides with one another over one link, until one of them leaves or dies."""
 
 import asyncio
 import contextlib
@@ -12,9 +12,9 @@ from typing import Any
 import pydoca
 from soak.lent import PATTERN, SLOT, SLOTS, Borrowed, Lent
 
-BOUND = 60.0  # seconds: a peer that has gone is noticed within one, and a machine may be busy
+BOUND = 60.0  # seconds; a lost peer is noticed within one, but the machine may be busy
 
-# The results of an operation whose peer is gone, or leaves.
+# The results of an operation whose peer is gone or leaves.
 GONE = (
     pydoca.ConnectionResetError,
     pydoca.ConnectionAbortedError,
@@ -29,7 +29,7 @@ BLOB, DATA, FILLED, TAKEN, ADDED, BYE = range(6)  # kinds of messages
 
 
 class Finding(AssertionError):
-    """What must not be."""
+    """A fault that the driver has found."""
 
 
 def require(condition: object, what: str) -> None:
@@ -50,7 +50,7 @@ class Session:
         self.sending = asyncio.Lock()
 
     async def run(self) -> None:
-        """Ends when the link does; every await of it must then end, too."""
+        """Runs until the link ends; every await of it must then end as well."""
         try:
             async with Lent(self.peer) as lent:
                 self.lent = lent
@@ -79,7 +79,7 @@ class Session:
         leaving = asyncio.create_task(self.leave_in_order(), name="leave")
         try:
             await asyncio.wait([listening, *jobs], return_when=asyncio.FIRST_COMPLETED)
-            await self.require_ends([listening])  # whichever was first, the link is over, too
+            await self.require_ends([listening])  # the link is over, whichever was first
             self.finish()
             await self.require_ends(jobs)
         finally:
@@ -102,7 +102,7 @@ class Session:
             job.result()
 
     async def require_end_of_link(self, error: Exception) -> None:
-        """An operation failed as if the peer was gone: so it must be."""
+        """Checks that the peer is gone, after an operation failed with that reason."""
         try:
             async with asyncio.timeout(BOUND):
                 while True:
@@ -124,7 +124,7 @@ class Session:
     # ---- messages
 
     async def send(self, kind: int, payload: bytes = b"") -> None:
-        """One at a time, so that the numbers are in order."""
+        """Sends one message at a time, so that the numbers are in order."""
         async with self.sending:
             head = bytes([kind]) + self.num_sent.to_bytes(4, "big") + zlib.crc32(payload).to_bytes(4, "big")
             self.num_sent += 1
@@ -133,7 +133,7 @@ class Session:
         self.counts["bytes"] += len(payload)
 
     async def next_message(self) -> bytes:
-        """Waits in vain now and then: a wait that is given up takes no message."""
+        """Receives a message. Some waits are given up first, which must not take a message."""
         while self.random.random() < 0.2:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.random.random() * 0.001):
@@ -169,7 +169,7 @@ class Session:
             value, told = self.lent.added(), int.from_bytes(payload, "big")
             require(value >= told, f"the event is {value}, but the peer has added {told}")
 
-    # ---- work, again and again
+    # ---- work that is repeated
 
     async def until_over(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -182,7 +182,7 @@ class Session:
                 await self.wait_for_end(error)
 
     async def wait_for_end(self, error: Exception) -> None:
-        """The listener learns of it, too."""
+        """Ends the wait for work when the link ends; the listener also learns of the end."""
         end = asyncio.get_running_loop().time() + BOUND
         while self.link.is_connected and not self.is_over:
             require(asyncio.get_running_loop().time() < end, f"the peer is there, but {error!r}")
@@ -192,7 +192,7 @@ class Session:
         await self.send(DATA, self.random.randbytes(self.random.choice((0, 1, 100, MAX_MESSAGE))))
 
     async def copy_from(self) -> None:
-        """What the peer lends for reading has a known content."""
+        """Reads memory that the peer lends: it has a known content."""
         begin = self.random.randrange(len(PATTERN))
         size = self.random.randrange(1, min(len(PATTERN) - begin, self.random.choice((64, 4096, 1 << 20))) + 1)
         content = await self.borrowed.read(begin, size, by_dma=self.random.random() < 0.7)
@@ -217,14 +217,14 @@ class Session:
         await self.lent.next_value()
 
     async def give_up_copy(self) -> None:
-        """A copy that is given up at any point; its memory is this side's again afterwards."""
+        """Gives up a copy at any point; its memory belongs to this side again afterwards."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.random.random() * 0.002):
                 await self.borrowed.read(0, len(PATTERN), by_dma=self.random.random() < 0.7)
         await asyncio.sleep(self.random.random() * 0.1)
 
     async def leave_child(self) -> None:
-        """A forked child has all descriptors for some time, also after the death of this process."""
+        """Forks a child that has all descriptors for some time, even after the death of this process."""
         await asyncio.sleep(0.1)
         if self.random.random() < 0.03 and os.fork() == 0:
             os.close(1)  # the driver reads this pipe to its end

@@ -1,4 +1,7 @@
-"""Seconds of each random driver; script/soak runs them for an hour. PYDOCA_SEED sets the seed of pytest's header."""
+"""Runs each random driver for seconds; script/soak runs them for an hour.
+
+PYDOCA_SEED sets the seed of pytest's header.
+"""
 
 import os
 import subprocess
@@ -8,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SECONDS = float(os.environ.get("PYDOCA_SOAK_SECONDS", "2"))
-MARGIN = 200  # for the start, the end, and what the drivers themselves wait for a step that hangs
+MARGIN = 200  # seconds for the start, the end, and the time that the drivers themselves allow a step that hangs
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What script/soak explore runs: its runs repeat, and it notices what it looks for."""
+"""The driver of script/soak explore: its runs repeat, and it notices planted faults."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The driver of two processes: a host and a DPU, of which one at a time is killed, stopped, interrupted or ended."""
+"""The driver of two processes: it kills, stops, interrupts or ends a host or a DPU, one at a time."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from typing import Any
 
 from soak.report import Report
 
-BOUND = 90.0  # seconds for what takes less than one: the machine may be busy
+BOUND = 90.0  # seconds; one would be enough, but the machine may be busy
 SIDES = ("host", "dpu")
 ACTIONS = ("kill", "kill", "kill", "kill_both", "stop_and_kill", "stop", "stop", "interrupt", "end")
 INTERRUPTED = 130
@@ -106,7 +106,7 @@ class Driver:
             await side.end()
 
     async def act(self) -> None:
-        """Mostly when both are at work; else they may be anywhere, in the start of their interpreters as well."""
+        """Does a random action to a random side, in most cases while both sides work."""
         if self.random.random() < 0.8:
             await self.require_link()
         await asyncio.sleep(self.random.random() ** 2 * 0.8)
@@ -117,7 +117,7 @@ class Driver:
         await getattr(self, action)(side)
 
     async def require_link(self) -> None:
-        """Both find one another, whatever happened before."""
+        """Requires that both find one another, whatever happened before."""
         host, dpu = self.sides
         try:
             async with asyncio.timeout(BOUND):
@@ -130,7 +130,7 @@ class Driver:
             raise FindingError(f"not linked within {BOUND:g} s (process, peer, exit code): {state}") from None
 
     def dump_stacks(self) -> None:
-        """Of the threads, and of the coroutines."""
+        """The stacks of the threads and of the coroutines."""
         for side in self.sides:
             side.signal(signal.SIGUSR1)
             side.signal(signal.SIGUSR2)
@@ -158,7 +158,7 @@ class Driver:
             await self.succeed(side, -signal.SIGKILL)
 
     async def stop(self, side: Side) -> None:
-        """A process that stands still for a while is not gone."""
+        """Stops a process for a while, which its peer must not take for its end."""
         side.signal(signal.SIGSTOP)
         await asyncio.sleep(self.random.random() ** 4 * 8)
         side.signal(signal.SIGCONT)
@@ -169,7 +169,7 @@ class Driver:
         await self.kill(side)
 
     async def interrupt(self, side: Side) -> None:
-        await self.require_link()  # an interpreter that starts shows a traceback, and that is right
+        await self.require_link()  # an interpreter that starts may show a traceback
         side.signal(signal.SIGINT)
         await self.succeed(side, INTERRUPTED)
 
@@ -208,7 +208,7 @@ def main(seed: int, seconds: float) -> None:
 
 
 def run_one(report: Report, seed: int, end: float) -> None:
-    """At most a minute from one seed, so that a finding is not far from its start."""
+    """Runs one seed for at most a minute, so that a finding is not far from its start."""
     with open(os.memfd_create("errors"), "w+") as errors:
         driver = Driver(seed, errors)
         driver.counts = report.counts

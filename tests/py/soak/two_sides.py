@@ -1,7 +1,7 @@
 """A host and a DPU in virtual time: a handshake, exports, copies with checked data, events; and a fault of one side.
 
-Each task must complete exactly once, each message come once and in order, and what an acknowledgement promises must be
-in its place.
+Each task must complete exactly once, each message come once and in order, and the data that an acknowledgement promises
+must be there.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from pydoca.faults import FaultPlan
 SERVICE = f"explore-{os.getpid()}"  # other processes of this fabric may do the same
 ROUNDS = 3
 SIZE = 64  # bytes of a round
-PATIENCE = 0.02  # seconds of virtual time, in which a run takes 30 us
+PATIENCE = 0.02  # seconds of virtual time; a run takes 30 us
 TIMING = {"dma": {"latency": "1.5us", "jitter": {"distribution": "exponential", "spread": "500ns"}}}
 
 LOST = {
@@ -37,7 +37,7 @@ LOST = {
 
 @dataclass(frozen=True)
 class Kind:
-    """What befalls the runs of a kind: a plan, or one side that leaves at any moment."""
+    """The fault of a kind's runs: a plan, or one side that leaves at any moment."""
 
     name: str
     plan: FaultPlan | None = None
@@ -87,7 +87,7 @@ class Ledger:
         return task
 
     def require_balance(self) -> None:
-        """Once all contexts are idle."""
+        """Checks that each task has ended once; all contexts must be idle."""
         if self.ends != Counter(range(self.submitted)):
             lost = sorted(set(range(self.submitted)) - set(self.ends))
             doubled = {number: times for number, times in self.ends.items() if times != 1}
@@ -95,7 +95,7 @@ class Ledger:
 
 
 class Session:
-    """One run."""
+    """One run of a seed."""
 
     def __init__(self, seed: int, kind: Kind, counts: Counter[str]) -> None:
         self.random = random.Random(seed)
@@ -107,7 +107,7 @@ class Session:
         self.memory[: ROUNDS * SIZE] = b"".join(self.data)
 
     def answer(self, number: int) -> bytes:
-        """What the DPU writes to the host in a round."""
+        """The bytes that the DPU writes to the host in a round."""
         return self.data[number][::-1]
 
     async def side(self, name: str, body: Callable[[Ledger], Coroutine[Any, Any, None]]) -> None:
@@ -189,7 +189,7 @@ class Session:
 
 
 def explore(kind: Kind, seeds: Iterable[int], counts: Counter[str]) -> dict[int, str]:
-    """The digests of the runs. Raises what the first run that fails raises, with its seed in a note."""
+    """The digests of the runs. Raises the error of the first run that fails, with its seed in a note."""
     sessions: dict[int, Session] = {}
 
     def session_of(run: Any) -> Session:

@@ -1,7 +1,7 @@
-"""What the rules of every noun need: objects that were made, calls that may be refused, and the end of a run.
+"""The parts that the rules of every noun use: made objects, calls that may be refused, and the end of a run.
 
-A rule's arguments are plain numbers, which the rule maps to what there is when it runs. So what Hypothesis draws does
-not depend on the time that threads and devices take, and a seed draws the same rules again.
+A rule's arguments are plain numbers; the rule maps them to the objects that exist when it runs. So what Hypothesis
+draws does not depend on the time that threads and devices take, and a seed draws the same rules again.
 """
 
 import contextlib
@@ -23,26 +23,26 @@ import pydoca
 from pydoca import DocaError, Status
 
 COUNTS: Counter[str] = Counter()
-STEP_LIMIT = 60  # seconds: a step takes milliseconds, and a machine may be busy
-WAIT = 30.0  # seconds in which what must come has come
+STEP_LIMIT = 60  # seconds; a step takes milliseconds, but the machine may be busy
+WAIT = 30.0  # seconds in which an expected event must come
 NUMBER = st.integers(0, 255)
 FEW = 6  # objects of a kind at a time
 
-# The answers of an object that is in another state than the verb needs, or that others still use.
+# Statuses of an object that is in another state than the verb needs, or that others still use.
 STATE = {Status.BAD_STATE, Status.NOT_PERMITTED, Status.IN_USE, Status.INVALID_VALUE}
 
 
 class CallbackError(Exception):
-    """Raised by callbacks: the engine must pass it on, and go on."""
+    """An error that callbacks raise: the engine must pass it on, and go on."""
 
 
 class Trace:
-    """The steps of the run, in a file: a process that crashed cannot tell them any more."""
+    """The steps of the run in a file, since a process that crashed cannot tell them."""
 
     def __init__(self) -> None:
         path = os.environ.get("PYDOCA_SOAK_TRACE")
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC) if path else None
-        self.seed = 0  # of the batch
+        self.seed = 0  # the seed of the batch
 
     def clear(self) -> None:
         if self._fd is not None:
@@ -83,7 +83,7 @@ def is_of_callbacks(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def callbacks_may_raise() -> Iterator[None]:
-    """What the rules' callbacks raise, the engine passes on to the call that ran them: that is right."""
+    """Accepts errors of the rules' callbacks: the engine passes them on to the call that ran the callbacks."""
     try:
         yield
     except (CallbackError, ExceptionGroup) as error:
@@ -92,7 +92,7 @@ def callbacks_may_raise() -> Iterator[None]:
 
 
 def open_descriptors() -> dict[str, int]:
-    """How many descriptors this process has, by what they are."""
+    """The number of descriptors of this process, by what they refer to."""
     kinds: Counter[str] = Counter()
     for entry in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
@@ -109,22 +109,22 @@ class World(RuleBasedStateMachine):
         COUNTS["runs"] += 1
         self.made: dict[str, list[Any]] = defaultdict(list)
         self.checks: list[Callable[[], None]] = []
-        self.is_removed = False  # a device was taken away in this run: what uses it fails with DRIVER
+        self.is_removed = False  # a device was taken away in this run: calls that use it fail with DRIVER
         self.random = random.Random(0)
         self.makers: dict[str, Callable[[int], object]] = {}
         self.last_refusal = ""
 
     @initialize(number=st.integers(0, 1 << 30))
     def begin(self, number: int) -> None:
-        """What is decided by chance without being an argument, such as contents, follows from the number."""
+        """Seeds the random choices that are not arguments, such as contents."""
         self.random.seed(number)
         self.set_up()
 
     def set_up(self) -> None:
-        """Each noun makes here what its rules need; Hypothesis would call several initializers in any order."""
+        """Makes what a noun's rules need; Hypothesis would call several initializers in any order."""
 
     def check_all(self) -> None:
-        """What holds after every step; nouns add to it."""
+        """Checks what holds after every step; nouns extend this."""
 
     # ---- objects
 
@@ -137,7 +137,7 @@ class World(RuleBasedStateMachine):
         return thing
 
     def pick(self, kind: str, number: int) -> Any:
-        """One of the objects of a kind; where there is none, a new one, or None if that is refused."""
+        """One of the objects of a kind; a new one if there is none, or None if that is refused."""
         things = self.made[kind]
         if not things and kind in self.makers:
             self.makers[kind](number)
@@ -184,7 +184,7 @@ class World(RuleBasedStateMachine):
     # ---- the end of a run
 
     def teardown(self) -> None:
-        """Everything is dropped in an order by chance; then nothing may be left."""
+        """Drops everything in a random order; then nothing may be left."""
         signal.alarm(STEP_LIMIT)
         TRACE.add("teardown")
         self.close_all()
@@ -203,4 +203,4 @@ class World(RuleBasedStateMachine):
         signal.alarm(0)
 
     def close_all(self) -> None:
-        """Nouns with objects that need an order extend this."""
+        """Closes objects that need an order; nouns that have such objects extend this."""

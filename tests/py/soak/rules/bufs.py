@@ -23,7 +23,7 @@ class Chain:
 
 
 class Bufs(Memories):
-    """One inventory and one pool, whose bufs no task gets: the model knows every element."""
+    """One inventory and one pool; tasks do not use their bufs, so the model knows every element."""
 
     def set_up(self) -> None:
         super().set_up()

@@ -24,7 +24,7 @@ class Pair:
         self.lent = lent
         self.remote = remote
         self.sum = 0
-        self.received: list[Any] = []  # the receives that are posted, in order: task and buf
+        self.received: list[Any] = []  # the posted receives in order: task and buf
         self.sent: list[bytes] = []
         self.written = b""
 
@@ -62,7 +62,7 @@ class Connections(Links):
         return self.attempt({Status.NO_MEMORY}, self.work_inventory.get_by_addr, device.mmap(bytearray(size)))
 
     def finish(self, task: Any, pair: Pair, *engines: Any) -> bool:
-        """Whether it succeeded. A pair that is whole has no reason to fail."""
+        """Waits for the task, and tells whether it succeeded. A task of a whole pair must succeed."""
         if task is None:
             return False
         was_whole = pair.is_whole
@@ -122,7 +122,7 @@ class Connections(Links):
 
     @step(number=NUMBER, size=st.integers(0, 1000), immediate=st.booleans())
     def send_message(self, number: int, size: int, immediate: bool) -> None:
-        """Into a receive that is posted, in the order of the receives."""
+        """Sends a message into the receive that was posted first."""
         pair = self.pick("pair", number)
         if pair is None or not pair.received:
             return
@@ -140,7 +140,7 @@ class Connections(Links):
 
     @step(number=NUMBER, size=st.integers(1, 100))
     def reach_too_far(self, number: int, size: int) -> None:
-        """Beyond the memory that is lent: refused, because the map knows its range."""
+        """Asks for bytes beyond the lent memory: the map refuses, because it knows its range."""
         if pair := self.pick("pair", number):
             self.refused(
                 (pydoca.InvalidValueError,), self.work_inventory.get_by_addr, pair.remote, pair.remote.addr + LENT, size
@@ -148,7 +148,7 @@ class Connections(Links):
 
     @step(number=NUMBER, withdraw=NUMBER)
     def withdraw_lent(self, number: int, withdraw: int) -> None:
-        """The peer's memory ends: accesses fail, and never reach it."""
+        """The peer withdraws its memory: accesses fail, and do not reach it."""
         pair = self.pick("pair", number)
         if pair is None or withdraw % 4:
             return

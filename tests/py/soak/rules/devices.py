@@ -57,7 +57,7 @@ class Devices(World):
 
     @step(again=NUMBER)
     def remove_device(self, again: int) -> None:
-        """Seldom: afterwards much of the run can only fail."""
+        """This rule acts seldom: after it, most operations of the run can only fail."""
         if again % 8 == 0 and not self.is_removed:
             pydoca.sim.remove_device("p1")
             self.is_removed = True

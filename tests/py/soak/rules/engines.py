@@ -10,7 +10,7 @@ from pydoca import ContextState, Status
 from soak.rules.bufs import Bufs
 from soak.world import NUMBER, CallbackError, step
 
-# How a task may end that is in flight when its context or connection ends.
+# Statuses that a task may end with if it is in flight when its context or connection ends.
 ENDED = {
     Status.SHUTDOWN,
     Status.IO_FAILED,
@@ -75,7 +75,7 @@ class Engines(Bufs):
 
     @step(number=NUMBER)
     def sleep_at_the_handle(self, number: int) -> None:
-        """In flight with a device's worker, or not: the handle tells when there is something."""
+        """Sleeps until the handle tells of news, whether a device's worker has a task in flight or not."""
         engine = self.engine(number)
         engine.request_notification()
         if select.select([engine.fileno()], [], [], 0.001)[0]:
@@ -135,7 +135,7 @@ class Engines(Bufs):
         super().close_all()
 
     def close_engine(self, engine: Any) -> None:
-        """Ends everything on it, as a with block does. What callbacks and tasks raise is not of interest any more."""
+        """Ends everything on the engine, as a with block does, and ignores errors of callbacks and tasks."""
         self.attempt({*ENDED, Status.TIME_OUT}, engine.run_until, lambda: False, 0.001)
         self.attempt({*ENDED, Status.TIME_OUT, Status.IN_USE}, engine.__exit__, None, None, None)
         for _ in range(20):  # callbacks may raise each time

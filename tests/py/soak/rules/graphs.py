@@ -71,7 +71,7 @@ class Graphs(Connections):
             pipeline.runs.append(Run(instance, works, raises))
 
     def work_for(self, dma: Any, source: int) -> Any:
-        """A copy by that context which is not submitted."""
+        """A copy by that context that is not submitted."""
         if dma not in self.made["dma"]:
             return None
         work = self.make_copy(self.made["dma"].index(dma), source, source, submit=False)
@@ -168,7 +168,7 @@ class Graphs(Connections):
 
 
 def retrieve(queue: Any) -> Any:
-    """The next event, also that of a job that has failed."""
+    """The next event, which may be that of a failed job."""
     try:
         return queue.progress_retrieve()
     except workq.JobFailedError as error:

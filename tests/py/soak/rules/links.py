@@ -91,7 +91,7 @@ class Links(SyncEvents):
 
     @step(number=NUMBER, way=st.integers(0, 1))
     def receive_all(self, number: int, way: int) -> None:
-        """All that was sent arrives, as long as both ends are connected."""
+        """Checks that all sent messages arrive, as long as both ends are connected."""
         link = self.pick("link", number)
         if link is None:
             return
@@ -104,7 +104,7 @@ class Links(SyncEvents):
 
     @step(number=NUMBER, way=st.integers(0, 1), turns=st.integers(0, 3), anew=st.booleans())
     def receive_and_give_up(self, number: int, way: int, turns: int, anew: bool) -> None:
-        """A receive that is cancelled takes no message."""
+        """Cancels a receive, which must not take a message."""
         if link := self.pick("link", number):
             direction = link.ways[way]
             if message := self.run(self.receive_or_cancel(direction.receiver, turns), anew):

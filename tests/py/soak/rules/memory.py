@@ -24,7 +24,7 @@ BLOB_ERRORS = {
 
 
 class Source:
-    """Memory whose content never changes, with the map of it."""
+    """Memory whose content never changes, and its map."""
 
     def __init__(self, mmap: Any, content: bytes, device: Any) -> None:
         self.mmap = mmap
@@ -32,13 +32,13 @@ class Source:
         self.device = device
         self.is_started = True
         self.is_closed = False
-        self.exporter: Source | None = None  # of imported memory
+        self.exporter: Source | None = None  # the source of imported memory
         self.withdrawn = 0  # how often an export of it ended
-        self.seen = 0  # of imported memory: its exporter's number when it was imported
+        self.seen = 0  # its exporter's number when imported memory was imported
 
     @property
     def is_readable(self) -> bool:
-        """Whether a task that reads it now succeeds."""
+        """Tells whether a task that reads it now succeeds."""
         owner = self.exporter or self
         return owner.withdrawn == self.seen if self.exporter else self.is_started
 

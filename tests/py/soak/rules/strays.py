@@ -1,4 +1,4 @@
-"""Objects that no model knows: any verb, with any argument, in any state. All that is asked for is a proper refusal."""
+"""Objects that no model knows: any verb, with any argument, in any state. The rules require only a proper refusal."""
 
 import contextlib
 import inspect
@@ -22,7 +22,7 @@ REFUSALS = (
     LookupError,
     StopIteration,
 )
-# Without a limit of time they would wait for what never comes: they get one.
+# Verbs that would wait for ever without a time limit, and the limit that they get.
 WAITING = {"wait": {"timeout": 0}, "run_until": {"timeout": 0}}
 WAITING |= {f"wait_{verb}{how}": {"timeout": 0} for verb in ("gt", "eq", "neq") for how in ("", "_yield")}
 
@@ -113,7 +113,7 @@ class Strays(Graphs):
         queue.add(dma)
         return [queue, dma]
 
-    # ---- what is done to them
+    # ---- actions on them
 
     def argument(self, things: list[Any]) -> Any:
         plain = [None, -1, 0, 1, 7, 1 << 63, 1 << 64, 1.5, "", "x" * 300, b"", b"\xff" * 100, object(), [], {}, print]

@@ -25,7 +25,7 @@ class Event:
         self.is_over = False  # stopped or closed
 
     def handle(self, number: int) -> Any:
-        """The owner's, or an importer's."""
+        """The event of the owner or of an importer."""
         return [self.event, *self.imports][number % (1 + len(self.imports))]
 
 
@@ -37,7 +37,7 @@ class Counter:
         self.context = context
         self.adds: list[Any] = []
         self.waits: list[Any] = []
-        self.total = 0  # of what was submitted
+        self.total = 0  # the sum of all submitted additions
 
 
 class SyncEvents(Threads):
@@ -174,7 +174,7 @@ class SyncEvents(Threads):
 
     @step(number=NUMBER)
     def settle_counter(self, number: int) -> None:
-        """What every addition saw is a sum of additions before it, each once."""
+        """Checks that the value of each addition is a sum of additions before it, and that no value occurs twice."""
         counter = self.pick("counter", number)
         if counter is None:
             return

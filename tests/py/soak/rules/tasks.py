@@ -1,4 +1,4 @@
-"""Tasks of DMA and SHA: whatever happens to them, they end, and what succeeded has the right bytes."""
+"""Tasks of DMA and SHA: whatever happens to them, they end, and a task that succeeded has the right bytes."""
 
 import asyncio
 import hashlib
@@ -17,7 +17,7 @@ HASHES = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "sha512": hashlib.sha5
 
 
 class Work:
-    """A task, its destination, and what must stand there when it has succeeded."""
+    """A task, its destination, and the bytes that its success must leave there."""
 
     def __init__(self, task: Any, dst: Any, expected: bytes, source: Source) -> None:
         self.task = task
@@ -25,7 +25,7 @@ class Work:
         self.expected = expected
         self.source = source
         self.is_good = True  # nothing in its operands can fail
-        self.is_of_thread = False  # submitted by another thread: the submission itself may have failed
+        self.is_of_thread = False  # another thread submitted it: the submission itself may have failed
 
     def check(self, is_removed: bool) -> None:
         if not self.task.done or self.task.state is TaskState.FREE:
@@ -88,13 +88,13 @@ class Tasks(Engines):
     # ---- submission
 
     def destination(self, device: Any, size: int, kind: int) -> Any:
-        """A buf of new memory, which nothing but the task keeps."""
+        """A buf of new memory that only the task keeps."""
         memory = pydoca.alloc(size) if kind % 2 else bytearray(size)
         mmap = self.attempt((), device.mmap, memory)
         return None if mmap is None else self.attempt({Status.NO_MEMORY}, self.work_inventory.get_by_addr, mmap)
 
     def source_buf(self, source: Source, pieces: int) -> Any:
-        """The source as data: in one buf, or in a list of some."""
+        """The source as data, in one buf or in a list."""
         inventory, mmap, size = self.work_inventory, source.mmap, len(source.content)
         expected = {Status.NO_MEMORY, Status.BAD_STATE}
         cut = size // 3 if pieces % 3 == 0 else 0
@@ -107,7 +107,7 @@ class Tasks(Engines):
         return first
 
     def sources_of(self, device: Any) -> list[Source]:
-        """Never empty, unless the device was removed."""
+        """The sources of the device; there is at least one unless the device was removed."""
         sources = [source for source in self.made["source"] if source.device == device]
         if not sources and (source := self.add_source(self.random.choice(SIZES), self.random.randrange(3), device)):
             sources.append(source)
@@ -155,7 +155,7 @@ class Tasks(Engines):
 
     @step(number=NUMBER, source=NUMBER, kind=NUMBER)
     def submit_unchecked(self, number: int, source: int, kind: int) -> None:
-        """Bad operands, which only the device notices: the task fails, and its context stops."""
+        """Gives bad operands, which only the device notices: the task fails, and its context stops."""
         work = self.make_copy(number, source, 1, submit=False)
         if work is None or work.task is None:
             return
@@ -223,14 +223,14 @@ class Tasks(Engines):
 
     @step(number=NUMBER)
     def drop_work(self, number: int) -> None:
-        """In flight or not: the engine keeps the task, its bufs and their memory until it has completed."""
+        """Drops a task, in flight or not: the engine keeps it, its bufs and their memory until it has completed."""
         if work := self.pick("work", number):
             self.forget("work", work)
 
     # ---- awaits
 
     def run(self, coroutine: Any, anew: bool) -> Any:
-        """In the loop of the run, or in a new one: engines follow."""
+        """Runs the coroutine in the loop of the run, or in a new one, which the engines follow."""
         if anew and self.runner:
             self.runner.close()
             self.runner = None
@@ -248,7 +248,7 @@ class Tasks(Engines):
 
     @step(number=NUMBER, count=st.integers(1, 6), turns=st.integers(0, 4), cancels=NUMBER, anew=st.booleans())
     def await_tasks(self, number: int, count: int, turns: int, cancels: int, anew: bool) -> None:
-        """Some of the awaits are cancelled: after some turns of the loop, each by a bit of the number."""
+        """Awaits tasks, and cancels some of the awaits after some turns: each bit of the number decides on one."""
         works = [self.pick("work", number + place) for place in range(count)]
         works = [work for work in works if work is not None and work.task.state is not TaskState.FREE]
         self.run(self.await_all([work.task for work in works], turns, cancels), anew)

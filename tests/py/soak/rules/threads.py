@@ -1,4 +1,4 @@
-"""Other threads and forked children: what they may do, what is refused, and what they drop."""
+"""Other threads and forked children: their permitted uses, refusals, and the objects that they drop."""
 
 import contextlib
 import ctypes
@@ -30,12 +30,12 @@ def leave(way: str) -> None:
         try:
             raise RuntimeError("a child that fails")
         except RuntimeError as error:
-            sys.last_value = error  # as of every exception that nobody catches: it keeps the frames
-    ctypes.pythonapi.Py_Exit(1 if way == "exception" else 0)  # ends the interpreter, as sys.exit() does at the top
+            sys.last_value = error  # Python sets this for an uncaught exception: it keeps the frames
+    ctypes.pythonapi.Py_Exit(1 if way == "exception" else 0)  # this ends the interpreter, as sys.exit() does at the top
 
 
 def in_thread(call: Callable[[], Any]) -> None:
-    """Raises what the call raises there."""
+    """Runs the call in a thread, and raises the error that it raises there."""
     errors: list[BaseException] = []
 
     def body() -> None:
@@ -65,10 +65,10 @@ class Threads(Tasks):
     @step(number=NUMBER)
     def use_from_another_thread(self, number: int) -> None:
         engine = self.engine(number)
-        self.attempt((), engine.progress)  # so it belongs to this thread
+        self.attempt((), engine.progress)  # the engine belongs to this thread now
         calls = [engine.progress, engine.drain, engine.close]
         if work := self.pick("work", number):
-            # An engine that was released would let the thread submit the task, into a dst that has its data already.
+            # The thread could submit the task if its engine had no owner, and the task's dst has its data already.
             self.attempt({Status.BAD_STATE}, work.task.context.progress_engine.progress)
             calls += [work.task.submit, work.task.free] if work.task.state is not TaskState.FREE else []
         in_thread(lambda: self.refused_there(calls, engine))
@@ -112,7 +112,7 @@ class Threads(Tasks):
         assert status == expected, f"a forked child ended with {status}"
 
     def be_child(self, number: int, use: int, way: str) -> None:
-        """Never returns: the child is not to go on with the parent's run."""
+        """Runs the child and never returns: the child must not go on with the parent's run."""
         try:
             signal.alarm(STEP_LIMIT // 2)
             self.makers.clear()
@@ -127,11 +127,11 @@ class Threads(Tasks):
         leave(way)
 
     def use_inherited(self, number: int, use: int) -> None:
-        """What belongs to the parent is refused, and the parent notices nothing."""
+        """Uses the parent's objects: the calls are refused, and the parent notices nothing."""
         engine = self.engine(number)
         for call in (engine.progress, engine.drain):
             self.refused((pydoca.ForkedError,), call)
-        engine.close()  # lets go of it, in this process only
+        engine.close()  # the child releases the engine in its own process only
         for kind in sorted(self.made) if use & 1 else ():
             for thing in self.made[kind]:
                 with contextlib.suppress(DocaError, AttributeError, TypeError):
@@ -147,7 +147,7 @@ class Threads(Tasks):
 
 
 def use_own_device() -> None:
-    """A child that opens devices of its own is a process as any other."""
+    """Opens devices in a child, which is then a process like any other."""
     with (
         pydoca.open_device("03:00.0", side="dpu") as device,
         pydoca.ProgressEngine() as pe,
