@@ -1,4 +1,4 @@
-"""Fixtures and functions that several test files share."""
+"""Fixtures and functions that several test files use."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,8 @@ if IS_SANITIZED:
 
     ctypes.CDLL(None).__lsan_enable()
 
-# Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
+# Seconds until the end of another process must be noticed. The project's own limit is one; machines under load get
+# more.
 PATIENCE = 5.0
 
 # Only tests that ask for them use the machine's own RDMA devices.
@@ -45,9 +46,10 @@ _collect = gc.collect
 
 
 def _collect_here(generation: int = 2) -> int:
-    """gc.collect() does nothing while another thread collects, as the one does through which pytest-xdist receives.
+    """Collects garbage here, also while another thread does; gc.collect() then does nothing.
 
-    Tests that count what a collection has freed need one that ran.
+    The thread through which pytest-xdist receives may be such a thread. Tests that count what a collection has freed
+    need one that ran.
     """
     ran: list[int] = []
 
@@ -72,7 +74,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def device_under_test(config: pytest.Config) -> str:
-    """What tests/py/rdma runs on: a device as rxe0, by the option of pydoca's plug-in, or "sim"."""
+    """The device that tests/py/rdma uses: rxe0 or another one by the option of pydoca's plug-in, or "sim"."""
     chosen: list[str] = config.getoption("pydoca_device")
     return chosen[0] if chosen else "sim"
 
@@ -80,11 +82,11 @@ def device_under_test(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the environment, also for the processes that tests start."""
     gc.collect = _collect_here
-    config.add_cleanup(lambda: setattr(gc, "collect", _collect))  # what a module of C refers to is never freed
+    config.add_cleanup(lambda: setattr(gc, "collect", _collect))  # an object that a module of C refers to is never freed
     os.environ["PYDOCA_BACKEND"] = "sim" if device_under_test(config) == "sim" else "verbs"
-    os.environ.setdefault("PYDOCA_SEED", "1")  # of the random drivers; script/soak takes others
+    os.environ.setdefault("PYDOCA_SEED", "1")  # the random drivers use this seed; script/soak uses others
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        # Processes of tests meet in this directory, whatever others have put in /tmp.
+        # Processes of tests meet in this directory, so other files in /tmp do not matter.
         directory = tempfile.mkdtemp(prefix="pydoca-test-")
         os.environ["XDG_RUNTIME_DIR"] = directory
         config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
@@ -104,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if item.get_closest_marker("verbs"):
                 item.add_marker(skip)
     else:
-        # Loops differ on this side of the engine only, and a guest is slow.
+        # Loops differ only on this side of the engine, and a guest is slow.
         deselect(config, items, {"uvloop", "asyncio-debug"})
 
 
@@ -248,14 +250,14 @@ class Commands:
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick_collections() -> None:
-    """Collections of garbage look at objects of this file's tests only: pytest alone has some 250,000."""
+    """Makes later collections skip the objects that exist now: pytest alone has some 250,000."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def warm_python() -> Iterator[WarmPython | None]:
-    """Only in a guest: elsewhere programs are started as users start them."""
+    """The interpreter that forks programs in a guest; elsewhere programs are started as users start them."""
     warm_python = WarmPython() if IS_GUEST else None
     yield warm_python
     if warm_python:

@@ -1,4 +1,4 @@
-"""Another process that exports memory, events and connections, and can be stopped as a debugger stops it."""
+"""Another process that exports memory, events and connections; the test can stop it as a debugger does."""
 
 import contextlib
 import os
@@ -45,7 +45,7 @@ class Owner:
         blobs = [bytes.fromhex(blob) for blob in self.process.stdout.readline().split()]
         self.blobs = dict(zip(KINDS, blobs, strict=False))
         self.details = blobs[len(KINDS) :]
-        """Of RDMA connections, for one peer each."""
+        """The details of RDMA connections, each for one peer."""
 
     def freeze(self) -> None:
         self.process.send_signal(signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""A Jupyter kernel of its own, which runs cells and collects what they show; late output goes to the cell it is of."""
+"""A Jupyter kernel that runs cells and collects what they show; late output goes to the cell that it belongs to."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ from jupyter_client.manager import KernelManager
 START = 60.0  # seconds in which a kernel must answer; bounds against hangs
 CELL = 30.0
 
-# What the tests' cells use.
+# The objects that the tests' cells use.
 SETUP = """
 import asyncio, os, pydoca
 from pydoca import comch, sim
@@ -43,13 +43,14 @@ COPY = "await copy(); bytes(target)"
 
 
 def environment(directory: Path, fabric: str) -> dict[str, str]:
-    """Of a kernel that leaves nothing outside the directory; PYDOCA_FABRIC in /proc finds all of its processes."""
+    """The environment of a kernel that leaves nothing outside the directory; /proc shows PYDOCA_FABRIC of its
+    processes."""
     runtime = directory / "run"
     runtime.mkdir(mode=0o700, exist_ok=True)
     own = {
         "IPYTHONDIR": str(directory / "ipython"),
         "JUPYTER_NO_CONFIG": "1",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # of the debugger: Python's own modules are frozen
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # the debugger would warn: Python's own modules are frozen
         "PYDOCA_BACKEND": "sim",
         "PYDOCA_FABRIC": fabric,
         "XDG_RUNTIME_DIR": str(runtime),
@@ -77,10 +78,10 @@ def require_no_process(fabric: str, seconds: float = 20.0) -> None:
 
 
 def files_left(directory: Path, fabric: str) -> list[Path]:
-    """What the next process of the fabric does not remove: a kernel that is killed leaves its files to that one."""
+    """The files that the next process of the fabric does not remove; that process sweeps a killed kernel's files."""
     program = "import pydoca; pydoca.open_device('0b:00.0').mmap(bytearray(8), access='pci_read_only').export_pci()"
     subprocess.run([sys.executable, "-P", "-c", program], env=environment(directory, fabric), check=True, timeout=60)
-    locks = directory / "run/pydoca-qualify"  # of devices under test: the files stay
+    locks = directory / "run/pydoca-qualify"  # the locks of devices under test are files that stay
     found = [path for path in (directory / "run").rglob("*") if path.name != "pydoca"]
     return [path for path in found if locks not in (path, path.parent)]
 
@@ -112,7 +113,7 @@ class Cell:
 
     @property
     def error(self) -> str:
-        """The name of the exception that ended it; empty when none did."""
+        """The name of the exception that ended the cell; empty if there was none."""
         return str((self.reply or {}).get("ename", ""))
 
     @property
@@ -146,8 +147,9 @@ class Cell:
 
 
 class Kernel:
-    """unattended: as nbconvert executes a notebook. No cell may ask for input, and messages count only while the cell
-    runs that they belong to.
+    """A Jupyter kernel. An unattended one executes cells as nbconvert does.
+
+    No cell of an unattended kernel may ask for input, and messages count only while their cell runs.
     """
 
     def __init__(self, directory: Path, fabric: str, folder: Path | None = None, *, unattended: bool = False) -> None:
@@ -157,7 +159,7 @@ class Kernel:
         self._sockets = tempfile.TemporaryDirectory(prefix="pydoca-")
         self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/kernel")
         self._manager.connection_file = f"{self._sockets.name}/kernel.json"
-        # ipykernel's own end waits for its output at times, until it is ended.
+        # ipykernel's own end sometimes waits for its output, until the process is killed.
         self._manager.shutdown_wait_time = 2.0
         self._options = {
             "env": environment(directory, fabric),
@@ -191,12 +193,12 @@ class Kernel:
         self._manager.interrupt_kernel()
 
     def kill(self) -> None:
-        """As an operating system that lacks memory does: the kernel cannot clean up."""
+        """Kills the kernel, as an operating system without free memory does: the kernel cannot clean up."""
         os.kill(self.pid, signal.SIGKILL)
         self._client.stop_channels()
 
     def restart(self, now: bool = False) -> None:
-        """As JupyterLab's Restart does; now without giving the kernel time to end."""
+        """Restarts the kernel as JupyterLab does; now means that the kernel has no time to end."""
         self._client.stop_channels()
         self._manager.restart_kernel(now=now)
         self._connect()
@@ -215,7 +217,7 @@ class Kernel:
         return self.wait_until(lambda: cell.done, cell, timeout)
 
     def run_for(self, seconds: float) -> None:
-        """Lets the kernel get further in a cell."""
+        """Lets the kernel run on in a cell."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._take(0.01)
@@ -229,7 +231,7 @@ class Kernel:
         return cell
 
     def _take(self, timeout: float) -> None:
-        """What the kernel shows; the answer to the cell comes on another channel."""
+        """Takes one message that the kernel shows; the answer to the cell comes on another channel."""
         try:
             message = self._client.get_iopub_msg(timeout=timeout)
         except Empty:
@@ -251,7 +253,8 @@ class Kernel:
         return self._cells.get(message["parent_header"].get("msg_id", ""))
 
     def _update_display(self, message: dict[str, Any], cell: Cell) -> bool:
-        """An object that was shown under an identifier can be shown anew, by any cell, in its place."""
+        """Replaces an object that was shown under an identifier, and keeps a new one; tells whether the message has
+        one."""
         identifier = message["content"].get("transient", {}).get("display_id")
         if identifier is None:
             return False

@@ -54,13 +54,13 @@ def execute(notebook: Any, directory: Path, fabric: str) -> None:
             if cells[-1].error:
                 raise CellError(f"{cell.source}\n{cells[-1].text}\n{cells[-1].traceback}")
             cell.execution_count = count
-        kernel.run("")  # what the others have written has come before its answer
+        kernel.run("")  # the output of the other processes has come before the kernel's answer
     for cell, ran in zip(code, cells, strict=True):
         cell.outputs = [output for output in ran.outputs if not is_hint_of_slow_start(output)]
 
 
 def is_hint_of_slow_start(output: Any) -> bool:
-    """A client that waits for a process for more than a second says in which directory of this machine it looks."""
+    """Tells whether the output is only the hint of a slow start, which names a directory of this machine."""
     return output.output_type == "stream" and all(HINT in line for line in output.text.splitlines())
 
 
@@ -95,7 +95,7 @@ def normalise(notebook: Any) -> None:
 
 
 def faults(notebook: Any) -> list[str]:
-    """What a committed notebook must not have, or lacks."""
+    """The faults of a committed notebook: forbidden and missing parts."""
     found = []
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
@@ -115,7 +115,7 @@ def faults(notebook: Any) -> list[str]:
 def words_of_machine() -> list[str]:
     words = [str(FOLDER.parent), f"{Path.home()}/", f"{tempfile.gettempdir()}/"]
     host = socket.gethostname()
-    own_name = [host] if len(host) > 7 and host != "localhost" else []  # not "host", or "dpu"
+    own_name = [host] if len(host) > 7 and host != "localhost" else []  # other words than "host" and "dpu"
     return [word for word in words if len(word) > 3] + own_name
 
 

@@ -1,4 +1,4 @@
-"""What the pages print to be run: blocks of code, and commands. The tests of pages share it."""
+"""The blocks of code and commands that the pages print to be run. The tests of pages use them."""
 
 import re
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-# Without those that the documentation's build makes.
+# The pages that the documentation's build makes are left out.
 PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not path.is_relative_to(DOCS / "made")]
-# Pages outside of the site, too.
+# All pages, including those that are not on the site.
 ALL_PAGES = [README, *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "notebooks/README.md")), *PAGES]
 BLOCK = re.compile(
     r"^```python\n(?P<python>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```)?"
@@ -35,7 +35,7 @@ class Block:
 
     @property
     def file_name(self) -> str:
-        """What the first line of a file says: `# app/CMakeLists.txt`."""
+        """The name in the first line of a file: `# app/CMakeLists.txt`."""
         return self.text.splitlines()[0].lstrip("#/ ")
 
     def commands(self) -> list[tuple[str, str]]:
@@ -57,6 +57,6 @@ def consoles_of(page: Path) -> list[Block]:
 
 
 def code_in_text(page: Path) -> list[str]:
-    """What stands between backquotes in sentences and tables, each in one line."""
+    """The texts between backquotes in sentences and tables, each in one line."""
     text = NOT_IN_TEXT.sub("", page.read_text())
     return [" ".join(code.split()).replace("\\|", "|") for code in re.findall(r"`([^`]+)`", text)]

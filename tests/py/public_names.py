@@ -19,7 +19,7 @@ from pydoca.cli._parser import create_parser
 from pydoca.cli.explain._names import names_in
 
 MODULES = (pydoca, comch, faults, log, rdma_bridge, sim, workq)
-# Classes without a public name, whose objects public methods return.
+# Classes that have no public name, but whose objects public methods return.
 RETURNED = (
     _core.AcceptedConnection,
     _core.EndedConnection,
