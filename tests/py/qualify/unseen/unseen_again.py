@@ -1,4 +1,4 @@
-"""Thirty other defects of a device than those of unseen_defects, written without a look at the cases, too.
+"""Thirty other defects of a device than those of unseen_defects, also written without a look at the cases.
 
 usage: unseen_again.py list
        unseen_again.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -55,14 +55,14 @@ from pydoca import comch, faults
 _PACKET = 4096
 _SEGMENT = 32 << 20  # the memory that one entry of the card's table of addresses reaches
 _SLOW_LINK = 50e6  # bytes per second
-_Pieces = Callable[[list[bytes], bytes], bytes]  # it gets the source's and what is there; it gives what is written
+_Pieces = Callable[[list[bytes], bytes], bytes]  # maps the source's pieces and the bytes there to the written bytes
 
 
 # Lists of bufs
 
 
 def spoiled_lists(is_met: Callable[[Any], bool], change: _Pieces) -> AbstractContextManager[None]:
-    """Copies from some lists write what change makes of their pieces."""
+    """Copies from some lists write the bytes that change makes of their pieces."""
 
     def look(_: Spoil, src: Any, dst: Any, __: str) -> tuple[list[Patch], int]:
         with suppress(pydoca.DocaError):
@@ -88,7 +88,7 @@ def _of_lists(src: list[Any], dst: list[Any], change: _Pieces) -> tuple[list[Pat
 
 
 def _places(dst: list[Any], total: int) -> list[tuple[int, int]]:
-    """Addresses and lengths that so many bytes fill."""
+    """Addresses and lengths that total bytes fill."""
     places = []
     for buf in dst:
         length = min(buf.tailroom, total)
@@ -116,10 +116,10 @@ def longest_list() -> AbstractContextManager[None]:
 
 
 def before_copies(act: Callable[[Any, Any, Any], object]) -> AbstractContextManager[None]:
-    """act gets the context, the source and the destination of each copy that is submitted."""
+    """Calls act with the context, the source and the destination of each submitted copy."""
 
     def act_on(context: Any, src: Any, dst: Any) -> None:
-        with suppress(pydoca.DocaError):  # the submission raises it
+        with suppress(pydoca.DocaError):  # the submission raises the error
             act(context, src, dst)
 
     def make_call(original: Function) -> Function:
@@ -265,7 +265,7 @@ def lost_arming() -> AbstractContextManager[None]:
     return replaced(pydoca.ProgressEngine, "request_notification", make)
 
 
-# Memory of others
+# Memory of other processes
 
 
 def shared_end() -> AbstractContextManager[None]:
@@ -324,13 +324,13 @@ def swapped_word() -> AbstractContextManager[None]:
 
 
 class Messages:
-    """Messages in pieces that have begun and not ended; the digest of one that ends meanwhile is wrong."""
+    """Messages in pieces that have begun and not ended; a message that ends during another has a wrong digest."""
 
     def __init__(self) -> None:
         self._unfinished: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def begin(self, task: Any, _: object = None) -> None:
-        """A piece is on its way."""
+        """Notes that a piece is in flight."""
         if not isinstance(task, pydoca.ShaPartialHashTask):
             return
         if not task.is_final:
@@ -385,7 +385,7 @@ def last_packet() -> AbstractContextManager[None]:
         return [(place, peek(place, rest))]
 
     def look(spoil: Spoil, src: Any, dst: Any, algorithm: str) -> tuple[list[Patch], int]:
-        """The data comes later than submit() returns, whatever its length."""
+        """Adds to the length, so that the data comes later than submit() returns."""
         patches, length = look_at(spoil, src, dst, algorithm)
         return patches, length + AT_ONCE
 
@@ -398,7 +398,7 @@ def lost_number() -> AbstractContextManager[None]:
     opcodes = pydoca.RdmaOpcode
 
     def is_lost(task: Any) -> bool:
-        """Found out once for each message."""
+        """Decides once for each message whether it is lost."""
         if met.get(task, (-1, False))[0] != task._completions:
             met[task] = task._completions, next(count) % 300 == 0
         return met[task][1]
@@ -536,7 +536,7 @@ def lost_error() -> AbstractContextManager[None]:
     return replaced(pydoca.Graph, "node", with_argument(0, "source", change))
 
 
-# What the device says of itself
+# Properties of the device
 
 
 def missing_representor() -> AbstractContextManager[None]:
@@ -598,11 +598,11 @@ def fast_counter() -> AbstractContextManager[None]:
     return together(replaced(pydoca.Clock, "timestamp", make_one), replaced(pydoca.Clock, "crosstimestamp", make_two))
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def gathers_wrongly(count: int) -> bool:
-    """Whether a copy from a list of so many bufs of 16 bytes differs."""
+    """Tells whether a copy from a list of count bufs of 16 bytes differs."""
     with ExitStack() as stack:
         engine, bufs = Engine(stack), stack.enter_context(pydoca.BufInventory(count))
         target = pydoca.alloc(16 * count)
@@ -691,7 +691,7 @@ def ends_wrong() -> bool:
 
 
 def overtakes() -> bool:
-    """Whether small copies overtake large ones, though they must not."""
+    """Tells whether small copies overtake large ones, which they must not."""
     seen: list[int] = []
     large = 1 << 20
     with ExitStack() as stack:
@@ -818,7 +818,7 @@ def hashes_wrongly() -> bool:
 
 
 def mixes_messages() -> bool:
-    """Two messages of two pieces each, in turns."""
+    """Hashes two messages of two pieces each in turns, and compares the digests."""
     target = pydoca.alloc(64)
     with sha_engine(target) as (sha, src, dst, bufs):
         block = pydoca.Sha.partial_hash_block_size(sha.device.info, "sha256")
@@ -1217,7 +1217,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

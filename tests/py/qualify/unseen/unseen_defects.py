@@ -3,8 +3,8 @@
 A defect replaces methods of pydoca in the process that tests, and in those that it starts, by functions that call the
 original ones and then misbehave as a bad card, driver or firmware does.
 
-The first run missed MISSED below: what it lacked was a case of each kind. The suite has such cases since, and finds all
-thirty, which says nothing of defects that its authors have not seen.
+The first run missed MISSED below, since it had no case of their kinds. The suite has such cases now, and finds all
+thirty; that says nothing about defects that its authors have not seen.
 
 usage: unseen_defects.py list
        unseen_defects.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -41,7 +41,7 @@ AT_ONCE = 65536  # the simulator has copied so many bytes when submit() returns
 _LOW = 0xFFFFFFFF
 _VARIABLE = "PYDOCA_UNSEEN_DEFECT"
 
-# Why the first run did not find it, and the cases that do.
+# The reason why the first run missed each defect, and the cases that find it.
 MISSED = {
     "dma-file-source": ("no case copied from a mapped file", "MEM-7"),
     "dma-pci-remainder": ("lengths across PCIe were all multiples of 4", "DMA-PCI"),
@@ -66,7 +66,7 @@ Patch = tuple[int, bytes]
 
 
 class Work(NamedTuple):
-    """A task as the device sees it when it is submitted: from one piece of memory to another."""
+    """A submitted task as the device sees it: it moves data from one piece of memory to another."""
 
     source: int  # addresses
     target: int
@@ -102,7 +102,7 @@ def poke(patches: list[Patch]) -> None:
 
 @contextmanager
 def replaced(owner: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
-    """The attribute of a class, made from the one that it or a base has."""
+    """Replaces the attribute of a class by one that make() derives from it."""
     is_own = name in vars(owner)
     original = vars(owner)[name] if is_own else getattr(owner, name)
     setattr(owner, name, make(original))
@@ -124,7 +124,7 @@ def together(*plants: AbstractContextManager[object]) -> Iterator[None]:
 
 
 def with_argument(place: int, name: str, change: Callable[[Any], Any]) -> Callable[[Function], Function]:
-    """A method with one of its arguments changed, where it is given; place counts from the one behind self."""
+    """Changes one argument of a method if it is given; place counts from the argument after self."""
 
     def make(original: Function) -> Function:
         @functools.wraps(original)
@@ -153,7 +153,7 @@ def before_each(act: Callable[[Any], object]) -> Callable[[Function], Function]:
 
 
 def after_each(act: Callable[[Any, Any], object]) -> Callable[[Function], Function]:
-    """act gets self and the result."""
+    """Calls act with self and the result after each call of the method."""
 
     def make(original: Function) -> Function:
         @functools.wraps(original)
@@ -168,7 +168,7 @@ def after_each(act: Callable[[Any, Any], object]) -> Callable[[Function], Functi
 
 
 def look_at(spoil: Spoil, src: Any, dst: Any, algorithm: str) -> tuple[list[Patch], int]:
-    """What the task is to do wrong, and its length: nothing where its bufs are lists, or not of this process."""
+    """The patches of a task and its length; nothing if its bufs are lists or of another process."""
     with suppress(pydoca.DocaError):
         if src is None or dst is None or src.list_len != 1 or dst.list_len != 1 or not is_writable(dst):
             return [], 0
@@ -178,12 +178,12 @@ def look_at(spoil: Spoil, src: Any, dst: Any, algorithm: str) -> tuple[list[Patc
 
 
 def is_writable(dst: Any) -> bool:
-    """Whether it is memory of this process, and a task may write there."""
+    """Tells whether a task may write to the buf, and this process has its memory."""
     return not dst.mmap.is_from_export and bool(dst.mmap.access & pydoca.Access.LOCAL_READ_WRITE)
 
 
 def spoiled(owner: type, name: str, kind: Any, spoil: Spoil, look: Look = look_at) -> AbstractContextManager[None]:
-    """Tasks of one kind write what spoil says, instead of what they should, or beside it."""
+    """Makes tasks of one kind write the patches of spoil, over their own data or next to it."""
     when_done = pydoca.Task.add_done_callback
 
     def finish(task: Any, patches: list[Patch], at_once: bool) -> None:
@@ -237,7 +237,7 @@ def spoiled_copies(spoil: Spoil) -> AbstractContextManager[None]:
 def watched(
     owner: type, name: str, is_met: Callable[[Any], bool], watch: Callable[[Any], object]
 ) -> AbstractContextManager[None]:
-    """watch gets each task of a kind when it has been submitted, by the method that makes it or by its own."""
+    """Calls watch with each submitted task of a kind, whether its maker or its own method submits it."""
 
     def make_call(original: Function) -> Function:
         @functools.wraps(original)
@@ -329,7 +329,7 @@ def overrun() -> AbstractContextManager[None]:
 
 
 def _room_behind(target: pydoca.Mmap, end: int) -> int:
-    """Bytes on pages of their own. A defect may overwrite the rest of these pages, and the process goes on."""
+    """The number of bytes behind end that a defect may overwrite without harm to the process."""
     memory = target.memory
     owner = memory.obj if isinstance(memory, memoryview) else memory
     return _LINE if isinstance(owner, pydoca.Memory | mmap.mmap) else target.addr + target.len - end
@@ -364,7 +364,7 @@ def pci_remainder() -> AbstractContextManager[None]:
 
 
 def two_threads() -> AbstractContextManager[None]:
-    last: dict[int, float] = {}  # by thread
+    last: dict[int, float] = {}  # the key is the thread
     count = itertools.count(1)
 
     def spoil(work: Work) -> list[Patch]:
@@ -447,7 +447,7 @@ def fourth_start() -> AbstractContextManager[None]:
     return replaced(pydoca.Context, "start", before_each(count))
 
 
-# Copies that are late
+# Late copies
 
 
 def late_tail() -> AbstractContextManager[None]:
@@ -468,7 +468,7 @@ def periodic_stall() -> AbstractContextManager[object]:
     return faults.inject(faults.FaultRule("delay", "dma.memcpy", by="20 ms", when=is_refresh))
 
 
-# What stays behind
+# Leaks
 
 
 def leak_of_maps() -> AbstractContextManager[None]:
@@ -500,14 +500,14 @@ def thread_of_clients() -> AbstractContextManager[None]:
     return plant()
 
 
-# What the device says of itself
+# Properties of the device
 
 
 def fewer_tasks() -> AbstractContextManager[None]:
     limit = 20_000
 
     def refuse(dma: pydoca.Dma) -> None:
-        if dma.num_tasks > limit and dma._snapshot(0)[8] >= limit:  # tasks that are allocated
+        if dma.num_tasks > limit and dma._snapshot(0)[8] >= limit:  # allocated tasks are in the way
             raise pydoca.NoMemoryError(f"memcpy: {dma.device.name} has no entry left for a task")
 
     return replaced(pydoca.Dma, "memcpy", before_each(refuse))
@@ -565,7 +565,7 @@ def clock_backwards() -> AbstractContextManager[None]:
     return replaced(pydoca.Clock, "timestamp", make)
 
 
-# Memory of others
+# Memory of other processes
 
 
 class Withdrawals:
@@ -577,7 +577,7 @@ class Withdrawals:
         self._close = pydoca.Mmap.close
 
     def hold(self, which: pydoca.Mmap) -> bool:
-        """Whether it goes on for some time; its devices stay open until it ends."""
+        """Tells whether the export goes on for some time; its devices stay open until it ends."""
         self.purge(time.monotonic())
         if not which.is_exported or which.is_from_export or which.num_bufs:
             return False
@@ -628,7 +628,7 @@ def late_withdrawal() -> Iterator[None]:
 
 
 def writable_for_all() -> AbstractContextManager[None]:
-    """What network peers may read, they may write, too; the owner is not told."""
+    """Lets network peers write all memory that they may read; the owner does not learn of it."""
     wide: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def widened(access: Any) -> Any:
@@ -648,7 +648,7 @@ def writable_for_all() -> AbstractContextManager[None]:
                     return original(self, *arguments, **keys)
                 try:
                     result = original(self, *(arguments if key in keys else ()), **{**keys, key: more})
-                except pydoca.InvalidValueError:  # read-only memory
+                except pydoca.InvalidValueError:  # the memory is read-only
                     return original(self, *arguments, **keys)
                 wide.add(result if returns else self)
                 return result
@@ -772,11 +772,11 @@ def wrong_peer() -> AbstractContextManager[None]:
 
 
 def harmless() -> AbstractContextManager[None]:
-    """The largest change of the tester's methods, and no defect."""
+    """Replaces the methods that most defects replace, without a defect."""
     return spoiled_copies(lambda _: [])
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 class Engine:
@@ -800,7 +800,7 @@ def pattern(length: int, start: int = 0) -> bytes:
 
 
 def copies_wrongly(length: int, to: int = 0, rounds: int = 1, changing: bool = False) -> bool:
-    """Whether data, or what surrounds it, differs after one of so many copies."""
+    """Tells whether data or the bytes around it differ after one of several copies."""
     room = length + 2 * _PAGE
     with ExitStack() as stack:
         engine = Engine(stack)
@@ -903,7 +903,7 @@ def fails_to_start_again() -> bool:
 
 
 def slowest(count: int, pause: float = 0.0) -> float:
-    """Seconds."""
+    """Seconds of the slowest copy but one."""
     times: list[float] = []
     with ExitStack() as stack:
         engine = Engine(stack)
@@ -914,7 +914,7 @@ def slowest(count: int, pause: float = 0.0) -> float:
             engine.copy(src, dst, 4)
             times.append(time.perf_counter() - begin)
             time.sleep(pause)
-    return sorted(times)[-2]  # one may be of this machine
+    return sorted(times)[-2]  # this machine may have delayed one
 
 
 def maps_grow() -> bool:
@@ -975,7 +975,7 @@ def has_equal_macs() -> bool:
 
 
 def representors_differ() -> bool:
-    """The functions of the host by their identifiers, against the addresses that their representors tell."""
+    """Tells whether a representor has another address than the function with its identifier."""
     addresses = {info.vuid: info.pci_addr for info in pydoca.devices(side="host")}
     with pydoca.open_device("p0") as device:
         return any(each.pci_addr != addresses.get(each.vuid, each.pci_addr) for each in device.representors())
@@ -1348,13 +1348,13 @@ def _load_machine_for(defect: Defect) -> None:
 
 
 def plant_in_started_process(table: Table = TABLE) -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     if name := os.environ.get(_VARIABLE):
         _begin(table.named(name))
 
 
 def run(table: Table, name: str, level: str, directory: str) -> int:
-    """A run of the suite in this process; the processes that it starts have the defect, too."""
+    """Runs the suite in this process; the processes that it starts also have the defect."""
     import pytest
 
     from pydoca.qualify.start import without_settings, words_of_pytest
@@ -1372,7 +1372,7 @@ def run(table: Table, name: str, level: str, directory: str) -> int:
 
 
 def check_one(defect: Defect, planted: bool) -> bool:
-    """Whether the check sees the defect."""
+    """Tells whether the check sees the defect."""
     os.environ.setdefault("PYDOCA_FABRIC", f"unseen-{os.getpid()}")
     if planted:
         _begin(defect)
@@ -1382,7 +1382,7 @@ def check_one(defect: Defect, planted: bool) -> bool:
 
 
 def check(table: Table, names: list[str]) -> int:
-    """Each in a process of its own, with the defect and without."""
+    """Checks each defect in a new process, with the defect and without it."""
     bad = 0
     for name in names:
         seen = [

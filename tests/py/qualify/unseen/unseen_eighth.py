@@ -1,6 +1,6 @@
 """Thirty more defects of a device, of other kinds than those of the programs before.
 
-They were written without a look at the cases, too.
+They were also written without a look at the cases.
 
 usage: unseen_eighth.py list
        unseen_eighth.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parent))  # for python -P
+sys.path.append(str(Path(__file__).resolve().parent))  # python -P needs it
 
 import unseen_defects
 from unseen_again import Slots, before_copies, graph_and_copy, sha_engine, spoiled_lists
@@ -95,7 +95,7 @@ def head_of_source() -> AbstractContextManager[None]:
 
 
 def early_data() -> AbstractContextManager[None]:
-    """Short data are part of the descriptor, which is made together with the task."""
+    """Copies short data when the task is made, as if they were part of the descriptor."""
     early: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
 
     def make_call(original: Function) -> Function:
@@ -609,7 +609,7 @@ def lost_instances() -> AbstractContextManager[None]:
     return together(replaced(pydoca.Graph, "create_instance", make), replaced(pydoca.Graph, "run", make))
 
 
-# What the device says of itself
+# Properties of the device
 
 
 def flickering_devices() -> AbstractContextManager[None]:
@@ -665,7 +665,7 @@ def stale_clock() -> AbstractContextManager[None]:
     return replaced(pydoca.Clock, "timestamp", make)
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def misplaces() -> bool:
@@ -1249,7 +1249,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

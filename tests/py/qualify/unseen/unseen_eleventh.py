@@ -69,7 +69,7 @@ def is_plain(function: Any) -> bool:
 
 
 def is_steady(which: pydoca.Mmap) -> bool:
-    """Whether it is memory of this process, and not of a file, which may be cut short."""
+    """Tells whether the memory is of this process, and not of a file, which may be cut short."""
     if which.is_from_export:
         return False
     owner = which.memory
@@ -83,7 +83,7 @@ def is_local(work: Work) -> bool:
 
 
 def with_property(owner: Any, name: str, change: Callable[[Any, Any], Any]) -> AbstractContextManager[None]:
-    """change gets the object and the value that the property has."""
+    """Replaces a property; change gets the object and its value."""
 
     def make(original: Any) -> property:
         return property(lambda self: change(self, original.__get__(self)), getattr(original, "__set__", None))
@@ -581,7 +581,7 @@ def fast_counter() -> AbstractContextManager[None]:
     return replaced(pydoca.Clock, "timestamp", make)
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 class Copies(Engine):
@@ -603,7 +603,7 @@ class Copies(Engine):
         return first
 
     def copy_list(self, pieces: list[tuple[int, int]]) -> bool:
-        """Whether it is right."""
+        """Copies a list of pieces, and tells whether the result is right."""
         with self.chained(pieces) as source, self.bufs.get_by_addr(self.dst) as sink:
             task = self.dma.memcpy(source, sink)
             task.wait(10)

@@ -1,6 +1,6 @@
 """Thirty more defects of a device, of other kinds than those of the four programs before.
 
-They were written without a look at the cases, too.
+They were also written without a look at the cases.
 
 usage: unseen_fifth.py list
        unseen_fifth.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.append(str(Path(__file__).resolve().parent))  # for python -P
+sys.path.append(str(Path(__file__).resolve().parent))  # python -P needs it
 
 import unseen_defects
 from unseen_again import Slots, sha_engine
@@ -173,7 +173,7 @@ def half_of_maximum() -> AbstractContextManager[None]:
 
 
 def _widened(access: Any) -> Any:
-    """Permissions by which the other side may write what it may read."""
+    """The permissions, widened so that the other side may write all that it may read."""
     if isinstance(access, str):
         return "|".join("pci_read_write" if word == "pci_read_only" else word for word in access.split("|"))
     read, write = pydoca.Access.PCI_READ_ONLY, pydoca.Access.PCI_READ_WRITE
@@ -181,7 +181,7 @@ def _widened(access: Any) -> Any:
 
 
 def writable_from_host() -> AbstractContextManager[None]:
-    """What the other side of the link may read, it may write, too; the owner is not told."""
+    """Lets the other side of the link write all memory that it may read; the owner does not learn of it."""
     wide: weakref.WeakSet[Any] = weakref.WeakSet()
     read, write = pydoca.Access.PCI_READ_ONLY, pydoca.Access.PCI_READ_WRITE
 
@@ -199,7 +199,7 @@ def writable_from_host() -> AbstractContextManager[None]:
                         result = original(self, more)
                     else:
                         result = original(self, *arguments, **{**keys, "access": more})
-                except pydoca.InvalidValueError:  # read-only memory
+                except pydoca.InvalidValueError:  # the memory is read-only
                     return original(self, *arguments, **keys)
                 wide.add(result if returns else self)
                 return result
@@ -463,7 +463,7 @@ def lost_slots() -> AbstractContextManager[None]:
 
     def take(dma: Any) -> None:
         made[dma] = number = made.get(dma, 0) + 1
-        if number >= 50 and dma._snapshot(0)[8] + number // 50 >= dma.num_tasks:  # tasks that are allocated
+        if number >= 50 and dma._snapshot(0)[8] + number // 50 >= dma.num_tasks:  # allocated tasks are in the way
             raise pydoca.NoMemoryError("memcpy: all tasks are allocated")
 
     return together(
@@ -505,7 +505,7 @@ def padded_length() -> AbstractContextManager[None]:
 
 
 class Shortened:
-    """A list of bufs without the data of its last one, until restore()."""
+    """A list of bufs whose last one has no data until restore()."""
 
     def __init__(self, src: Any) -> None:
         self._last: Any = None
@@ -522,7 +522,7 @@ class Shortened:
                 last.data_len = self._length
 
     def during(self, submit: Callable[[], Any]) -> Any:
-        """The task that submit gives; it restores when that is done, or was not submitted."""
+        """Returns the task that submit gives; restores when the task is done, or if it was not submitted."""
         try:
             task = submit()
         except BaseException:
@@ -642,7 +642,7 @@ def kept_cookies() -> AbstractContextManager[None]:
     )
 
 
-# What the device says of itself
+# Properties of the device
 
 
 class _Moment(NamedTuple):
@@ -652,7 +652,7 @@ class _Moment(NamedTuple):
 
 
 def atomic_time() -> AbstractContextManager[None]:
-    """The leap seconds are missing."""
+    """Tells times without the leap seconds."""
     seconds = 37 * 10**9
 
     def is_time_of_day(type: Any) -> bool:
@@ -677,7 +677,7 @@ def atomic_time() -> AbstractContextManager[None]:
     return together(replaced(pydoca.Clock, "timestamp", make_one), replaced(pydoca.Clock, "crosstimestamp", make_two))
 
 
-# What stays behind
+# Leaks
 
 
 @contextmanager
@@ -705,11 +705,11 @@ def descriptor_of_devices() -> Iterator[None]:
             os.close(descriptor)
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def copies_wrongly(length: int, to: int = 0, rounds: int = 1) -> bool:
-    """Whether data, or what is before or behind it, differs after one of so many copies."""
+    """Tells whether data or the bytes around it differ after one of several copies."""
     data = (pattern(251) * (length // 251 + 1))[:length]
     with ExitStack() as stack:
         engine, target = Engine(stack), pydoca.alloc(to + length + _LINE)
@@ -1262,7 +1262,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

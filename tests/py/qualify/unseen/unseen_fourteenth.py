@@ -1,9 +1,9 @@
 """Thirty more defects of a device, written without a look at the cases, and none of them in the sets before.
 
-The first run (level quick) found 23 of them. It missed what is slow at its first use only (dma-cold-map,
-sha-slow-switch, sync-slow-remote) or by its size (map-slow-start), memory that stays in use until it is as much as the
-defect ever keeps (rdma-connection-memory), a job that fails (workq-hidden-failure), and waits that keep a processor
-busy (engine-spins). The suite has cases of the first five kinds since.
+The first run (level quick) found 23 of them. It missed operations that are slow only at their first use (dma-cold-map,
+sha-slow-switch, sync-slow-remote) or only for large sizes (map-slow-start), a leak with an upper bound
+(rdma-connection-memory), a job that fails (workq-hidden-failure), and waits that keep a processor busy (engine-spins).
+The suite has cases of the first five kinds now.
 
 A defect replaces methods of pydoca in the process that tests, and in those that it starts, as unseen_defects.py does.
 
@@ -64,11 +64,11 @@ _LOW = 0xFFFFFFFF
 Plant = AbstractContextManager[object]
 
 
-# What several defects need
+# Parts that several defects use
 
 
 def wrapped(make_result: Callable[..., Any]) -> Callable[[Function], Function]:
-    """A method made from one that gets the original, self and its arguments."""
+    """Makes a method from a function that gets the original method, self and its arguments."""
 
     def make(original: Function) -> Function:
         @functools.wraps(original)
@@ -81,12 +81,12 @@ def wrapped(make_result: Callable[..., Any]) -> Callable[[Function], Function]:
 
 
 def told(change: Callable[[Any, Any], Any]) -> Callable[[property], property]:
-    """A property made from one that tells something else: change gets self and the value."""
+    """Makes a property that tells another value; change gets self and the value."""
     return lambda original: property(lambda self: change(self, original.__get__(self)), original.__set__)
 
 
 def stored(change: Callable[[Any], Any]) -> Callable[[property], property]:
-    """A property made from one that stores something else."""
+    """Makes a property that stores another value."""
 
     def make(original: property) -> property:
         return property(original.__get__, lambda self, value: original.__set__(self, change(value)))
@@ -95,7 +95,7 @@ def stored(change: Callable[[Any], Any]) -> Callable[[property], property]:
 
 
 def quietly(act: Callable[[Any], object]) -> Callable[[Any], None]:
-    """What a task has may be gone when it is looked at; the defect leaves such a task alone."""
+    """Ignores a task whose parts are gone when the defect looks at it."""
 
     def call(task: Any) -> None:
         with suppress(pydoca.DocaError, AttributeError, TypeError):
@@ -105,12 +105,12 @@ def quietly(act: Callable[[Any], object]) -> Callable[[Any], None]:
 
 
 def when_good(task: Any, act: Callable[[Any], object]) -> None:
-    """Calls act with the task when it has ended with success, unless it is freed by then."""
+    """Calls act with the task when it has succeeded, unless it is freed by then."""
     task.add_done_callback(quietly(lambda ended: None if ended.status else act(ended)))
 
 
 def submitted(owner: type, name: str, kind: Any, watch: Callable[[Any], object]) -> Plant:
-    """watch gets each task of a kind of task, or of an Rdma, when it has been submitted."""
+    """Calls watch with each submitted task of a kind, or of an Rdma."""
 
     def is_met(task: Any) -> bool:
         return getattr(task, "kind", "") == kind if isinstance(kind, str) else isinstance(task, kind)
@@ -119,12 +119,12 @@ def submitted(owner: type, name: str, kind: Any, watch: Callable[[Any], object])
 
 
 def end_of(dst: Any) -> int:
-    """The address at which a task appends to one buf; 0 where it is a list, or not of this process."""
+    """The address at which a task appends to one buf; 0 if it is a list or of another process."""
     return dst.data + dst.data_len if dst is not None and dst.list_len == 1 and is_writable(dst) else 0
 
 
 def every(count: int) -> Callable[[], bool]:
-    """Whether it is the turn: true once in so many calls."""
+    """Returns a function that is true once in count calls."""
     numbers = itertools.count(1)
     return lambda: next(numbers) % count == 0
 
@@ -410,7 +410,7 @@ def unchained_alone() -> Plant:
     return replaced(pydoca.Buf, "unchain", wrapped(unchain))
 
 
-# What the device says of itself
+# Properties of the device
 
 
 def half_of_capability() -> Plant:
@@ -475,14 +475,14 @@ def failed_as_success() -> Plant:
 
 def shifted_times() -> Plant:
     def node_times(original: Function, self: Any, node: Any) -> Any:
-        times = original(self, node)  # which tells what is wrong with the node
+        times = original(self, node)  # this raises the node's own errors
         return original(self, self.graph.nodes[node.index - 1]) if node.index else times
 
     return replaced(pydoca.GraphInstance, "node_times", wrapped(node_times))
 
 
 def spinning_waits() -> Plant:
-    """A wait turns for up to two seconds before it sleeps."""
+    """Makes a wait spin for up to two seconds before it sleeps."""
 
     def wait_of_engine(original: Function, self: Any, timeout: float | None = None) -> Any:
         begin = time.monotonic()
@@ -548,7 +548,7 @@ def told_twice() -> Plant:
     )
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def device_and_engine(stack: ExitStack) -> tuple[pydoca.Device, pydoca.ProgressEngine]:
@@ -695,7 +695,7 @@ def receives_into_one() -> bool:
 
 
 def atomic(act: Callable[[pydoca.RdmaConnection, pydoca.Buf, pydoca.Buf], pydoca.RdmaTask]) -> tuple[int, int]:
-    """What a number that was 0 is after two atomics, and what the second one tells that it was."""
+    """The value of a number after two atomics, and the value before the second one as it tells it; it begins as 0."""
     numbers = [pydoca.alloc(8), pydoca.alloc(16)]
     with ExitStack() as stack:
         pair = Pair(stack, "rdma_atomic")

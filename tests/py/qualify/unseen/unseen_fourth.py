@@ -1,6 +1,6 @@
 """Thirty more defects of a device, of other kinds than those of unseen_defects and unseen_again.
 
-They were written without a look at the cases, too.
+They were also written without a look at the cases.
 
 usage: unseen_fourth.py list
        unseen_fourth.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parent))  # for python -P
+sys.path.append(str(Path(__file__).resolve().parent))  # python -P needs it
 
 import unseen_defects
 from unseen_again import Slots, before_copies, sha_engine
@@ -64,9 +64,10 @@ _Begin = Callable[[Any, Any, Any], _Act | None]
 
 
 def after_copies(begin: _Begin) -> AbstractContextManager[None]:
-    """begin gets the context, the source and the destination of each copy that is submitted.
+    """Calls begin with the context, the source and the destination of each submitted copy.
 
-    What it returns is called when the data is there."""
+    Calls the function that begin returns when the data is there.
+    """
 
     def make_call(original: Function) -> Function:
         @functools.wraps(original)
@@ -98,7 +99,7 @@ def after_copies(begin: _Begin) -> AbstractContextManager[None]:
 
 
 def _prepared(begin: _Begin, context: Any, src: Any, dst: Any) -> tuple[_Act | None, int]:
-    """What is to be done when a copy has succeeded, and its length."""
+    """The action that follows a copy that succeeds, and the copy's length."""
     with suppress(pydoca.DocaError):
         if src is None or dst is None or not all(is_writable(buf) for buf in dst):
             return None, 0
@@ -116,7 +117,7 @@ def _act_when_done(task: Any, act: _Act | None, at_once: bool) -> None:
 
 
 def rooms(dst: Any, total: int) -> list[tuple[int, int]]:
-    """Addresses and lengths that so many bytes will fill."""
+    """Addresses and lengths that the copied bytes will fill."""
     places = []
     for buf in dst:
         length = min(buf.tailroom, total)
@@ -154,7 +155,7 @@ def zeros_left_out() -> AbstractContextManager[None]:
 
 
 class Descriptors:
-    """What tasks have copied last: the address, and the first bytes that were there."""
+    """The sources that tasks have copied last: the address, and the first bytes that were there."""
 
     length = 16
 
@@ -162,7 +163,7 @@ class Descriptors:
         self._last: weakref.WeakKeyDictionary[Any, tuple[int, bytes]] = weakref.WeakKeyDictionary()
 
     def note(self, task: Any, src: Any) -> bytes | None:
-        """The bytes of before, where the source is another one."""
+        """The earlier bytes, if the source is another one."""
         now, before = self._describe(src), self._last.get(task)
         if now is not None:
             self._last[task] = now
@@ -214,7 +215,7 @@ def _to_begin_with(data: bytes, _: Any, __: Any, dst: Any) -> _Act:
 
 
 def is_busy(context: Any) -> bool:
-    with suppress(pydoca.DocaError):  # it belongs to another thread
+    with suppress(pydoca.DocaError):  # the engine belongs to another thread
         return bool(context.num_inflight_tasks)
     return False
 
@@ -343,7 +344,7 @@ def aging_start() -> AbstractContextManager[None]:
 
 
 def one_in(times: int) -> Callable[[Function], Function]:
-    """A method of which one call in so many does nothing."""
+    """Makes a method of which one call in several does nothing."""
     count = itertools.count(1)
 
     def make(original: Function) -> Function:
@@ -427,7 +428,7 @@ def cut_bufs() -> AbstractContextManager[None]:
 
 
 class Lost:
-    """Bufs that have not come back to their inventory: one in 100 that were taken."""
+    """Bufs that do not come back to their inventory: one in 100."""
 
     def __init__(self) -> None:
         self._taken: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -552,7 +553,7 @@ def wrong_connection() -> AbstractContextManager[None]:
     count = itertools.count(1)
 
     def is_wrong(task: Any) -> bool:
-        """Found out once for each message."""
+        """Decides once for each message whether it is lost."""
         if met.get(task, (-1, False))[0] != task._completions:
             met[task] = task._completions, next(count) % 20 == 0
         return met[task][1]
@@ -703,7 +704,7 @@ def mixed_cookies() -> AbstractContextManager[None]:
     return replaced(pydoca.Graph, "node", make)
 
 
-# What the device says of itself
+# Properties of the device
 
 
 @contextmanager
@@ -729,11 +730,11 @@ def failures_as_successes() -> AbstractContextManager[None]:
     return together(replaced(pydoca.Context, "stats", make), replaced(pydoca.ProgressEngine, "stats", make))
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def scatters_wrongly() -> bool:
-    """Whether a copy to a list of four bufs of 16 bytes differs."""
+    """Tells whether a copy to a list of four bufs of 16 bytes differs."""
     with ExitStack() as stack:
         engine, target = Engine(stack), pydoca.alloc(64)
         src, dst = (stack.enter_context(engine.device.mmap(each)) for each in (pattern(64), target))
@@ -746,7 +747,7 @@ def scatters_wrongly() -> bool:
 
 
 def copies_wrongly(length: int, begin: int = 0, zeros: int = 0) -> bool:
-    """Whether a copy of so many bytes differs, from a place, with zeros first, to the beginning of a page."""
+    """Tells whether a copy from a place, with zeros first, to the beginning of a page differs."""
     with ExitStack() as stack:
         engine = Engine(stack)
         memory, target = pydoca.alloc(begin + length), pydoca.alloc(length)
@@ -804,7 +805,7 @@ def mixes_contexts() -> bool:
 
 
 def is_unfair() -> bool:
-    """Whether the copies of the second context take longer, while both are busy."""
+    """Tells whether the copies of the second context take longer while both are busy."""
     with ExitStack() as stack:
         two, late = TwoContexts(stack), 0
         for _ in range(5):
@@ -860,7 +861,7 @@ def hides_idle() -> bool:
 
 
 def flushes_wrongly() -> bool:
-    """Copies that were submitted, and not begun when the context stops."""
+    """Stops a context with submitted copies that have not begun."""
     with ExitStack() as stack:
         engine = Engine(stack)
         src, dst = (stack.enter_context(engine.device.mmap(pydoca.alloc(64))) for _ in range(2))
@@ -944,7 +945,7 @@ def serves_one_device() -> bool:
         devices = [stack.enter_context(pydoca.open_device("p0")), engine.device]
         memory = pydoca.alloc(128)
         memory[:64] = pattern(64)
-        shared = stack.enter_context(pydoca.Mmap(memory, devices=devices, access="local_read_write"))  # it starts
+        shared = stack.enter_context(pydoca.Mmap(memory, devices=devices, access="local_read_write"))  # the map starts
         engine.copy(shared, shared, 64, to=64)
         return memory[64:] != pattern(64)
 
@@ -1097,7 +1098,7 @@ def ends_another() -> bool:
 
 
 def loses_many_messages() -> bool:
-    """Whether one of 200 messages, that were sent at once, does not arrive."""
+    """Tells whether one of 200 messages that were sent at once is lost."""
     with server() as (pe, service, host), comch.Client(pe, host, "check", num_send_tasks=200) as link:
         other = service.accept().wait(10)
         for number in range(200):
@@ -1335,7 +1336,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

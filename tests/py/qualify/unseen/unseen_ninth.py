@@ -1,6 +1,6 @@
 """Thirty more defects of a device, of other kinds than those of the programs before.
 
-They were written without a look at the cases, too.
+They were also written without a look at the cases.
 
 usage: unseen_ninth.py list
        unseen_ninth.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parent))  # for python -P
+sys.path.append(str(Path(__file__).resolve().parent))  # python -P needs it
 
 import unseen_defects
 from unseen_again import Slots, before_copies, sha_engine, spoiled_lists
@@ -258,7 +258,7 @@ def _short_data(src: Any) -> Patch | None:
 
 
 def _changed(before: Patch | None, now: Patch | None) -> list[Patch]:
-    """What was there before, where it is the same place, and now has other data."""
+    """The earlier bytes, if the place is the same and has other data now."""
     if before is None or now is None or before[0] != now[0] or len(before[1]) != len(now[1]) or before == now:
         return []
     return [before]
@@ -302,7 +302,7 @@ def data_when_made() -> AbstractContextManager[None]:
 
 
 def overtaking_reads() -> AbstractContextManager[None]:
-    writes: list[tuple[Any, int, bytes]] = []  # in flight: what was written there before
+    writes: list[tuple[Any, int, bytes]] = []  # the writes in flight: each with the earlier bytes of its place
     known: dict[int, bytes] = {}
 
     def watch(task: Any) -> None:
@@ -332,7 +332,7 @@ def overtaking_reads() -> AbstractContextManager[None]:
 
 
 def later_first(owner: type, name: str, every: int) -> AbstractContextManager[None]:
-    """One in so many tasks is submitted behind the next one, unless the program waits or progresses before that."""
+    """Submits one task in several after the next one, unless the program waits or progresses before."""
     held: list[tuple[Any, Any]] = []
     count = itertools.count(1)
 
@@ -585,7 +585,7 @@ def whole_lines() -> AbstractContextManager[None]:
     return replaced(pydoca.MmapAdvise, "invalidate_cache", make)
 
 
-# What the device says of itself
+# Properties of the device
 
 
 def missing_function() -> AbstractContextManager[None]:
@@ -609,7 +609,7 @@ def other_host_clock() -> AbstractContextManager[None]:
     return replaced(pydoca.Clock, "crosstimestamp", with_argument(0, "host", monotonic))
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def stops_at_empty() -> bool:
@@ -715,7 +715,7 @@ def drains_too_many() -> bool:
 
 
 def digest_beside(offset: int, room: int) -> bytes:
-    """What memory of ones has, when a digest is written somewhere in it."""
+    """The bytes of a memory of ones after a digest was written to a place in it."""
     target = pydoca.alloc(256)
     target[:] = b"\xff" * 256
     with sha_engine(target) as (sha, src, dst, bufs):
@@ -1164,7 +1164,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

@@ -1,6 +1,6 @@
 """Thirty more defects of a device, of other kinds than those of the six programs before.
 
-They were written without a look at the cases, too.
+They were also written without a look at the cases.
 
 usage: unseen_seventh.py list
        unseen_seventh.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parent))  # for python -P
+sys.path.append(str(Path(__file__).resolve().parent))  # python -P needs it
 
 import unseen_defects
 from unseen_again import Slots, before_copies, graph_and_copy, sha_engine, spoiled_lists
@@ -144,8 +144,8 @@ def false_progress() -> AbstractContextManager[None]:
 def unfreed_in_flight() -> AbstractContextManager[None]:
     def make(original: Any) -> property:
         def get(self: Any) -> int:
-            original.__get__(self)  # it raises what it has to
-            return int(self._snapshot(0)[8])  # tasks that are allocated
+            original.__get__(self)  # the call raises its own error
+            return int(self._snapshot(0)[8])  # allocated tasks are in the way
 
         return property(get)
 
@@ -530,7 +530,7 @@ def lost_by_invalidation() -> AbstractContextManager[None]:
     )
 
 
-# What the device says of itself
+# Properties of the device
 
 
 def ignored_function() -> AbstractContextManager[None]:
@@ -559,7 +559,7 @@ def narrow_counter() -> AbstractContextManager[None]:
     return replaced(pydoca.Clock, "timestamp", make)
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def copies_from_head() -> bool:
@@ -576,7 +576,7 @@ def copies_from_head() -> bool:
 
 
 def failed_copy(stack: ExitStack, **options: Any) -> pydoca.Buf:
-    """The destination, which was too short."""
+    """Runs a copy whose destination is too short, and returns the destination."""
     slots = Slots(stack, 2, **options)
     source = stack.enter_context(slots.bufs.get_by_data(slots.src))
     sink = stack.enter_context(slots.bufs.get_by_addr(slots.dst, slots.dst.addr, 16))
@@ -603,7 +603,7 @@ def fails_silently() -> bool:
 
 
 def gathers(count: int) -> tuple[bool, float]:
-    """Whether a copy from so many maps is wrong, and the time of the fastest."""
+    """Tells whether a copy from count maps is wrong, and the time of the fastest."""
     target, times = pydoca.alloc(16 * count), []
     data = [pattern(16, number) for number in range(count)]
     with ExitStack() as stack:
@@ -1116,7 +1116,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

@@ -1,6 +1,6 @@
 """Thirty more defects of a device, of other kinds than those of the five programs before.
 
-They were written without a look at the cases, too.
+They were also written without a look at the cases.
 
 usage: unseen_sixth.py list
        unseen_sixth.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.append(str(Path(__file__).resolve().parent))  # for python -P
+sys.path.append(str(Path(__file__).resolve().parent))  # python -P needs it
 
 import unseen_defects
 from unseen_again import Slots
@@ -124,7 +124,7 @@ def spoiled_source() -> AbstractContextManager[None]:
 
 
 def _widened(access: Any) -> Any:
-    """Permissions by which a device may write what it may read."""
+    """The permissions, widened so that a device may write all that it may read."""
     read, write = pydoca.Access.LOCAL_READ_ONLY, pydoca.Access.LOCAL_READ_WRITE
     if isinstance(access, str):
         return "|".join("local_read_write" if word == "local_read_only" else word for word in access.split("|"))
@@ -132,7 +132,7 @@ def _widened(access: Any) -> Any:
 
 
 def written_read_only() -> AbstractContextManager[None]:
-    """What the owner's devices may only read, they can write, too; the owner is not told."""
+    """Lets the owner's devices write memory that they may only read; the owner does not learn of it."""
     wide: weakref.WeakSet[Any] = weakref.WeakSet()
     read, write = pydoca.Access.LOCAL_READ_ONLY, pydoca.Access.LOCAL_READ_WRITE
 
@@ -150,7 +150,7 @@ def written_read_only() -> AbstractContextManager[None]:
                         result = original(self, more)
                     else:
                         result = original(self, *arguments, **{**keys, "access": more})
-                except pydoca.InvalidValueError:  # read-only memory
+                except pydoca.InvalidValueError:  # the memory is read-only
                     return original(self, *arguments, **keys)
                 wide.add(result if returns else self)
                 return result
@@ -175,7 +175,7 @@ def written_read_only() -> AbstractContextManager[None]:
 
 
 def kept_permissions() -> AbstractContextManager[None]:
-    """The registration keeps what it had at its first start; the owner is told what it has set."""
+    """Keeps the permissions of a map's first start; the owner sees those that it has set."""
     used: weakref.WeakSet[Any] = weakref.WeakSet()
     told: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
@@ -468,7 +468,7 @@ def half_the_tasks() -> AbstractContextManager[None]:
 
     def refuse(dma: Any) -> None:
         is_again = starts.get(dma, 0) > 1 and dma.num_tasks > 1
-        if is_again and dma._snapshot(0)[8] >= dma.num_tasks // 2:  # tasks that are allocated
+        if is_again and dma._snapshot(0)[8] >= dma.num_tasks // 2:  # allocated tasks are in the way
             raise pydoca.NoMemoryError("memcpy: all tasks are allocated")
 
     return together(
@@ -477,7 +477,7 @@ def half_the_tasks() -> AbstractContextManager[None]:
     )
 
 
-# What the device says of itself
+# Properties of the device
 
 
 class _Moment(NamedTuple):
@@ -499,7 +499,7 @@ def late_cross() -> AbstractContextManager[None]:
     return replaced(pydoca.Clock, "crosstimestamp", make)
 
 
-# What stays behind, and what is slow
+# Leaks, and slow operations
 
 
 def leak_of_tasks() -> AbstractContextManager[None]:
@@ -527,11 +527,11 @@ def slow_second() -> AbstractContextManager[None]:
     return together(replaced(pydoca.Dma, "__init__", after_each(note)), after_copies(begin))
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def copies_wrongly(data: bytes) -> bool:
-    """Whether what a copy writes, or what is behind it, differs."""
+    """Tells whether the bytes that a copy writes, or those behind them, differ."""
     target = pydoca.alloc(len(data) + _LINE)
     target[:] = b"\xaa" * len(target)
     with ExitStack() as stack:
@@ -661,7 +661,7 @@ def reads_stale_values() -> bool:
 
 
 def digest_of(data: bytes, algorithm: Any, room: int) -> tuple[bytes, int]:
-    """What the device writes, and the length that it tells."""
+    """The digest that the device writes, and the length that it tells."""
     target = pydoca.alloc(room)
     with ExitStack() as stack:
         device, pe = stack.enter_context(pydoca.open_device("p0")), stack.enter_context(pydoca.ProgressEngine())
@@ -718,7 +718,7 @@ def repeats_messages() -> bool:
                 receive.wait(10)
                 with suppress(pydoca.TimeOutError):
                     send.wait(1)
-                if not send.done:  # it goes on with its second message
+                if not send.done:  # the task goes on with its second message
                     is_wrong = True
                     sink.reset_data_len()
                     receive.submit()
@@ -821,7 +821,7 @@ def sleeps_on() -> bool:
                 slots.pe.wait(0.5)
             except pydoca.TimeOutError:
                 is_asleep = True
-                tasks.append(slots.submit(1))  # brings the other completion
+                tasks.append(slots.submit(1))  # this brings the other completion
             for task in tasks:
                 task.wait(10)
                 task.free()
@@ -1083,7 +1083,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

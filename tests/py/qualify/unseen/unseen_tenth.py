@@ -1,6 +1,6 @@
 """Thirty more defects of a device, of other kinds than those of the programs before.
 
-They were written without a look at the cases, too. The first run (level quick, and then full) found 24 of them.
+They were also written without a look at the cases. The first run (level quick, and then full) found 24 of them.
 
 usage: unseen_tenth.py list
        unseen_tenth.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parent))  # for python -P
+sys.path.append(str(Path(__file__).resolve().parent))  # python -P needs it
 
 import unseen_defects
 from unseen_again import Slots, _of_lists, sha_engine
@@ -117,7 +117,7 @@ def more_tasks() -> AbstractContextManager[None]:
 
 
 def at_second_start(act: Function) -> AbstractContextManager[None]:
-    """act gets each context that is about to be started again."""
+    """Calls act with each context that is about to start again."""
     ran: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def before(context: Any) -> None:
@@ -602,7 +602,7 @@ def own_counter() -> AbstractContextManager[None]:
     )
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def empties_sources() -> bool:
@@ -973,7 +973,7 @@ def opens_too_seldom() -> bool:
 
 
 def numbers_differ() -> bool:
-    """The functions of the host by their identifiers, against the numbers that their representors tell."""
+    """Tells whether a representor has another number than the function with its identifier."""
     numbers = {info.vuid: info.vhca_id for info in pydoca.devices(side="host")}
     with pydoca.open_device("p0") as device:
         return any(each.vhca_id != numbers.get(each.vuid, each.vhca_id) for each in device.representors())
@@ -1176,7 +1176,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

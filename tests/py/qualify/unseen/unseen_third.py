@@ -1,4 +1,4 @@
-"""Thirty more defects of a device, other ones than those of unseen_defects and unseen_again, written as blindly.
+"""Thirty more defects of a device, other than those of unseen_defects and unseen_again; also unseen.
 
 usage: unseen_third.py list
        unseen_third.py check [NAME...]              # each is visible by the public API, and only when it is planted
@@ -193,7 +193,7 @@ def cut_bufs() -> AbstractContextManager[None]:
     }
 
     def cut(given: dict[str, Any], origin: pydoca.Mmap, begin: str, size: str) -> bool:
-        """Whether it begins in the map, and ends behind it; it ends with the map then."""
+        """Cuts a range that begins in the map and ends behind it; tells whether it did."""
         start, length = given.get(begin), given.get(size)
         room = 0 if start is None else origin.addr + origin.len - int(start)
         if length is None or not 0 < room <= origin.len or int(length) <= room:
@@ -341,7 +341,7 @@ def oldest_connection() -> AbstractContextManager[None]:
 
 
 def _emptied(src: Any, is_due: bool) -> list[tuple[Any, int]]:
-    """The bufs of a source, without data now, and what they have had."""
+    """Empties the bufs of a source, and returns each with its data length."""
     lengths = []
     with suppress(pydoca.DocaError):
         for buf in list(src) if src is not None and is_due else []:
@@ -358,7 +358,7 @@ def _restore(lengths: list[tuple[Any, int]]) -> None:
 
 
 class _Emptier:
-    """Submits what it is given; one source in 1,200 has no data meanwhile."""
+    """Submits tasks; one source in 1,200 has no data at that moment."""
 
     def __init__(self) -> None:
         self._count = itertools.count(1)
@@ -450,7 +450,7 @@ def lost_at_end() -> AbstractContextManager[None]:
                 while not self.is_connected:
                     message = original(self)
                     if not message._ready():
-                        message._use()  # no warning that nobody awaits it
+                        message._use()  # this avoids the warning of an awaitable without an await
                         break
                     message._take()
             return original(self)
@@ -537,7 +537,7 @@ def error_as_completion() -> AbstractContextManager[None]:
     return replaced(pydoca.Graph, "__init__", make)
 
 
-# What the device says of itself
+# Properties of the device
 
 
 class _Moment(NamedTuple):
@@ -588,7 +588,7 @@ def filter_ignored() -> AbstractContextManager[None]:
     def make(original: Function) -> Function:
         @functools.wraps(original)
         def representors(self: pydoca.Device, *arguments: Any, **keys: Any) -> Any:
-            original(self, *arguments, **keys)  # its errors
+            original(self, *arguments, **keys)  # the call has its own errors
             return original(self)
 
         return representors
@@ -596,7 +596,7 @@ def filter_ignored() -> AbstractContextManager[None]:
     return replaced(pydoca.Device, "representors", make)
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def scatters_wrongly() -> bool:
@@ -1197,7 +1197,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 

@@ -62,11 +62,11 @@ _PACKET = 4096
 Plant = AbstractContextManager[object]
 
 
-# What several defects need
+# Parts that several defects use
 
 
 def when_good(task: Any, act: Callable[[Any], object]) -> None:
-    """Calls act with the task when it has ended with success, unless it is freed by then."""
+    """Calls act with the task when it has succeeded, unless it is freed by then."""
 
     def end(ended: Any) -> None:
         with suppress(pydoca.DocaError):
@@ -77,22 +77,22 @@ def when_good(task: Any, act: Callable[[Any], object]) -> None:
 
 
 def end_of(dst: Any) -> int:
-    """The address at which a task appends to one buf; 0 where it is a list, or not of this process."""
+    """The address at which a task appends to one buf; 0 if it is a list or of another process."""
     return dst.data + dst.data_len if dst is not None and dst.list_len == 1 and is_writable(dst) else 0
 
 
 def of_copies(watch: Callable[[Any], object]) -> Plant:
-    """watch gets each copy when it has been submitted."""
+    """Calls watch with each submitted copy."""
     return watched(pydoca.Dma, "memcpy", lambda task: isinstance(task, pydoca.DmaMemcpyTask), quietly(watch))
 
 
 def of_rdma(owner: type, kind: str, watch: Callable[[Any], object]) -> Plant:
-    """watch gets each task of this kind when it has been submitted."""
+    """Calls watch with each submitted task of this kind."""
     return watched(owner, kind, lambda task: isinstance(task, pydoca.RdmaTask) and task.kind == kind, quietly(watch))
 
 
 def quietly(watch: Callable[[Any], object]) -> Callable[[Any], None]:
-    """What a task has may be gone when it has been submitted; the defect leaves such a task alone."""
+    """Ignores a task whose parts are gone when it has been submitted."""
 
     def call(task: Any) -> None:
         with suppress(pydoca.DocaError, AttributeError, TypeError):
@@ -102,7 +102,7 @@ def quietly(watch: Callable[[Any], object]) -> Callable[[Any], None]:
 
 
 def wrapped(make_result: Callable[..., Any]) -> Callable[[Function], Function]:
-    """A method made from one that gets the original, self and its arguments."""
+    """Makes a method from a function that gets the original method, self and its arguments."""
 
     def make(original: Function) -> Function:
         @functools.wraps(original)
@@ -115,7 +115,7 @@ def wrapped(make_result: Callable[..., Any]) -> Callable[[Function], Function]:
 
 
 def every(count: int) -> Callable[[], bool]:
-    """Whether it is the turn: true once in so many calls."""
+    """Returns a function that is true once in count calls."""
     numbers = itertools.count(1)
     return lambda: next(numbers) % count == 0
 
@@ -160,7 +160,10 @@ def line_of_ones() -> Plant:
 
 
 def cut_source(src: Any, dst: Any, is_turn: Callable[[], bool]) -> int:
-    """Makes the source of a copy to the other side a line shorter, at its turn. Returns its old length, or 0."""
+    """Makes the source of a copy to the other side one line shorter, if it is its turn.
+
+    Returns its old length, or 0.
+    """
     with suppress(pydoca.DocaError, AttributeError):
         is_apt = dst.mmap.is_from_export and src.list_len == dst.list_len == 1
         length = int(src.data_len)
@@ -171,7 +174,7 @@ def cut_source(src: Any, dst: Any, is_turn: Callable[[], bool]) -> int:
 
 
 def copy_cut(copy: Callable[[], Any], src: Any, dst: Any, is_turn: Callable[[], bool]) -> Any:
-    """Submits a copy, whose task copy() returns; what it leaves out seems to be there when it has ended."""
+    """Submits the task that copy() returns. The source has its old length again when the copy has ended."""
 
     def restore(_: Any) -> None:
         with suppress(pydoca.DocaError):
@@ -374,7 +377,7 @@ def sent_twice() -> Plant:
 
 
 def half_open() -> Plant:
-    """The server's end of a connection goes on to be connected until this side ends it."""
+    """Shows the server's end of a connection as connected until this side ends it."""
     known: weakref.WeakKeyDictionary[comch.Connection, weakref.ref[comch.Server]] = weakref.WeakKeyDictionary()
 
     def note(connection: comch.Connection) -> None:
@@ -415,7 +418,7 @@ def half_open() -> Plant:
 
 
 def cached_value() -> Plant:
-    """What an importer has read is read again for 20 ms, unless it has changed the value itself."""
+    """Gives an importer the value of its last reading for 20 ms, unless it has changed the value itself."""
     read: weakref.WeakKeyDictionary[pydoca.SyncEvent, tuple[float, int]] = weakref.WeakKeyDictionary()
 
     def get(original: Function, self: pydoca.SyncEvent) -> int:
@@ -494,7 +497,7 @@ def of_invalidations(watch: Callable[[Any], object]) -> Plant:
 
 
 def lost_line() -> Plant:
-    """The line reverts to what it was at the invalidation before."""
+    """Reverts the line to its content at the previous invalidation."""
     seen: dict[tuple[int, int], bytes] = {}
     is_turn = every(4)
 
@@ -541,7 +544,7 @@ def lost_arming() -> Plant:
 
 
 def late_wake_up() -> Plant:
-    """Calls that have slept return 10 ms late."""
+    """Returns 10 ms late from calls that have slept."""
     inside = threading.local()
 
     def wait(original: Function, self: Any, *arguments: Any, **keys: Any) -> Any:
@@ -563,7 +566,7 @@ def late_wake_up() -> Plant:
     )
 
 
-# What the device says of itself
+# Properties of the device
 
 
 def slow_port() -> Plant:
@@ -589,11 +592,11 @@ def missing_representor() -> Plant:
     return replaced(pydoca.Device, "representors", wrapped(listing))
 
 
-# Memory of others
+# Memory of other processes
 
 
 def stale_export() -> Plant:
-    """The key of a map stays that of its first registration."""
+    """Keeps the key of a map's first registration."""
     blobs: weakref.WeakKeyDictionary[pydoca.Mmap, dict[tuple[str, str], bytes]] = weakref.WeakKeyDictionary()
 
     def exporting(kind: str) -> Callable[[Function], Function]:
@@ -631,7 +634,7 @@ def forgotten_failure() -> Plant:
     return replaced(pydoca.Context, "failure", lambda _: property(lambda _: pydoca.Status.SUCCESS))
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def device_and_engine(stack: ExitStack) -> tuple[pydoca.Device, pydoca.ProgressEngine]:
@@ -677,7 +680,7 @@ def writes_host_wrongly() -> bool:
 
 
 def overtakes() -> bool:
-    """Whether a small copy ends before a large one that was submitted earlier, where order was asked for."""
+    """Tells whether a small copy ends before an earlier large one, although the program asked for order."""
     ended: list[int] = []
     large, small = 2 * _MIB, 8
     with ExitStack() as stack:
@@ -898,7 +901,7 @@ def gives_up_early() -> bool:
 
 
 def starts_too_early() -> bool:
-    """Whether a function of a graph runs before both copies that it depends on have ended."""
+    """Tells whether a function of a graph runs before both copies that it depends on have ended."""
     missing: list[int] = []
     lengths, places = (8, 2 * _MIB), (0, 8)
     with ExitStack() as stack:
@@ -989,7 +992,7 @@ def is_not_notified() -> bool:
 
 
 def is_woken_late() -> bool:
-    """By messages that another thread sends 50 ms after the begin of a wait."""
+    """Tells whether messages that come 50 ms after the begin of a wait end it late."""
     late: list[float] = []
     with server() as (pe, service, host):
         go, sent = threading.Event(), [0.0]
@@ -1060,7 +1063,7 @@ def imports_leave_descriptors() -> bool:
 
 
 def forgets_failure() -> bool:
-    """Of a context that a failed copy has stopped: its source was withdrawn."""
+    """Tells whether a context loses the failure of a copy that stopped it; the copy's source was withdrawn."""
     with ExitStack() as stack:
         engine = Engine(stack)
         host = stack.enter_context(pydoca.open_device("pf0"))

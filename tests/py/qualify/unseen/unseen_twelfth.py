@@ -72,7 +72,7 @@ def flip(address: int) -> None:
 
 
 def spoiled_copies(spoil: Spoil) -> AbstractContextManager[None]:
-    """As of unseen_defects, and wrong arguments get to the method itself."""
+    """Spoils copies as unseen_defects does, but passes wrong arguments on to the method."""
 
     def of_fitting(work: Work) -> list[Patch]:
         return spoil(work) if work.length <= work.dst.tailroom else []
@@ -194,7 +194,7 @@ def pci_write_tail() -> AbstractContextManager[None]:
         with suppress(pydoca.DocaError):
             if are_single(src, dst) and dst.mmap.is_from_export and 4096 < src.data_len <= dst.tailroom:
                 length: int = src.data_len
-                src.data_len = length - length % _LINE  # in use: this raises
+                src.data_len = length - length % _LINE  # this raises if the buf is in use
                 return length % _LINE
         return 0
 
@@ -330,7 +330,7 @@ def read_only_is_writable() -> AbstractContextManager[None]:
                 try:
                     changed = {} if is_first else {"access": more}
                     result = original(self, *((more, *arguments[1:]) if is_first else arguments), **{**keys, **changed})
-                except pydoca.InvalidValueError:  # read-only memory
+                except pydoca.InvalidValueError:  # the memory is read-only
                     return original(self, *arguments, **keys)
                 wide.add(result if returns else self)
                 return result
@@ -576,7 +576,7 @@ def late_wake() -> AbstractContextManager[None]:
     return together(*(replaced(pydoca.SyncEvent, name, make) for name in names))
 
 
-# The engine, the device and what else it has
+# The engine, the device and its other parts
 
 
 def lost_notification() -> AbstractContextManager[None]:
@@ -697,7 +697,7 @@ def fourth_dependency() -> AbstractContextManager[None]:
     return replaced(pydoca.Graph, "node", with_argument(99, "after", cut))
 
 
-# What shows a defect, apart from the suite
+# Checks that show a defect without the suite
 
 
 def lists_wrongly(sources: list[int], rooms: list[int]) -> bool:
@@ -745,7 +745,7 @@ def zeros_lost() -> bool:
 
 
 class Burst:
-    """Copies of which many are in flight."""
+    """Copies with many in flight."""
 
     def __init__(self, count: int, length: int, **settings: Any) -> None:
         self.user_data: list[int] = []
@@ -1288,7 +1288,7 @@ TABLE = Table(__file__, str(__doc__), DEFECTS)
 
 
 def plant_in_started_process() -> None:
-    """What a process of a run does first."""
+    """Plants the defect of the run, first of all in each process."""
     unseen_defects.plant_in_started_process(TABLE)
 
 
