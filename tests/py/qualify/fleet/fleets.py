@@ -1,4 +1,4 @@
-"""Fleets of invented cards, for the tests of everything that knows nothing of Dask, or runs it in this process."""
+"""Fleets of invented cards, for the tests of code that does not use Dask, or runs it in this process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run_of(*measurements: MeasurementRecord, verdict: Verdict = Verdict.PASS) ->
 
 
 def outcome(run: RunRecord | None, *, exit_code: int | None = None, said: str = "", **more: Any) -> Outcome:
-    """With what a run's directory needs to be loaded; without a run, with nothing."""
+    """The outcome of a run, with the archive that a run's directory is loaded from; empty if there was no run."""
     code = exit_code if exit_code is not None else (run.exit_code or 0 if run else 0)
     known = {"timed_out": False, "left_out": (), "begin": BEGIN, "end": BEGIN + 1}
     return Outcome(process_name(), code, archive=_packed(run) if run else b"", said=said, **{**known, **more})
@@ -59,7 +59,7 @@ _testers: list[Callable[[Card, Order], Outcome]] = []
 
 
 def _tester_of_the_test(card: Card, order: Order) -> Outcome:
-    """Dask pickles its functions, also for threads; those of a test have locks."""
+    """Calls the tester of the test. Dask pickles its functions, even for threads, and those of a test have locks."""
     return _testers[-1](card, order)
 
 
@@ -94,7 +94,7 @@ def run_in_this_process(
     patience: float = 30.0,
     order: Order = ORDER,
 ) -> Fleet:
-    """beside: a coroutine function that runs while the fleet does, with the cluster."""
+    """Runs a fleet. beside is a coroutine function that runs at the same time, with the cluster."""
 
     async def run() -> Fleet:
         async with in_this_process(workers, threads) as (local, cluster):

@@ -28,7 +28,7 @@ def test_what_is_packed_comes_back(folder, tmp_path):
     data, left_out = pack(folder)
     unpack(data, tmp_path / "back")
     expected = files(folder)
-    del expected["SHA256SUMS"]  # made anew, at the other end
+    del expected["SHA256SUMS"]  # made again at the other end
     assert files(tmp_path / "back") == expected
     assert left_out == []
 

@@ -1,4 +1,4 @@
-"""The option --fleet: what the command line refuses, and with which remedy."""
+"""The option --fleet: the command lines that it refuses, and the remedies that it names."""
 
 import asyncio
 

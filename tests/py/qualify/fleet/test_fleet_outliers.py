@@ -1,4 +1,4 @@
-"""Cards that measure unlike equal ones."""
+"""Cards whose measurements differ from those of equal cards."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_where_most_values_are_equal_only_an_exception_is_one():
 
 
 def test_good_fleets_have_few_outliers():
-    """One measurement of a hundred has one, by the choice of the cut-off; of values that vary as much as 20 %."""
+    """The cut-off lets one measurement of a hundred have an outlier; the values vary as much as 20 %."""
     marked = sum(bool(find(good(count, seed, 0.2))) for count in (5, 8, 20, 100) for seed in range(250))
     assert 0 < marked <= 30
 

@@ -59,7 +59,7 @@ def test_long(pydoca_device, pydoca_measure):
 
 
 class Front:
-    """The command in a directory of its own, with its own fabric, lock files and temporary directory."""
+    """The command with its own directory, fabric, lock files and temporary directory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -87,9 +87,9 @@ class Front:
         return process
 
     def clear(self) -> None:
-        """After a test that failed midway, too."""
+        """Ends all processes, even after a test that failed midway."""
         for process in self.started:
-            with process:  # closes its pipes, and waits
+            with process:  # this closes its pipes, and waits
                 process.kill()
 
     def end(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -110,7 +110,7 @@ class Front:
         return json.loads((self.directory() / "fleet.json").read_text())
 
     def left_behind(self) -> list[str]:
-        """Processes with this environment, and what is in the temporary directory; waits for what is ending."""
+        """Processes with this environment, and files in the temporary directory; waits for those that are ending."""
         deadline = time.monotonic() + 20
         while (found := [*self._processes(), *map(str, self.tmp.iterdir())]) and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -120,13 +120,13 @@ class Front:
         return [each for each in (read(folder / "cmdline").replace("\0", " ") for folder in self._folders()) if each]
 
     def _folders(self) -> list[Path]:
-        """Of the processes, in /proc."""
+        """The folders of the processes in /proc."""
         mark = f"FLEET_TEST={self.path}"
         folders = [each for each in Path("/proc").iterdir() if each.name.isdecimal()]
         return [each for each in folders if mark in read(each / "environ").split("\0")]
 
     def listening(self) -> set[str]:
-        """The addresses, in the kernel's form, on which the processes listen."""
+        """The addresses on which the processes listen, in the kernel's form."""
         sockets = {link for folder in self._folders() for link in links(folder / "fd")}
         lines = [line.split() for name in ("tcp", "tcp6") for line in read(Path("/proc/net", name)).splitlines()[1:]]
         listening = [line for line in lines if line[3] == "0A"]
@@ -158,9 +158,9 @@ def front(tmp_path):
 
 
 def test_one_bad_card_among_equal_ones_is_marked(front):
-    """Its copies take 20 ms, which no limit forbids.
+    """The bad card's copies take 20 ms, which no limit forbids.
 
-    Those of the others take 5 ms, beside which the delays of a busy machine are small.
+    Copies of the other cards take 5 ms, so the delays of a busy machine are small in comparison.
     """
     models = (f'\n[timing.devices.card{n}-p0.dma]\nlatency = "{20 if n == 3 else 5}ms"\n' for n in range(6))
     front.cards(6, "".join(models))
@@ -185,7 +185,7 @@ def test_one_bad_card_among_equal_ones_is_marked(front):
 
 
 def test_the_cards_of_a_killed_worker_are_tested_again_and_the_report_says_so(front):
-    """Card 1 kills its worker once, card 2 each time: that one is never a pass."""
+    """Card 1 kills its worker once, card 2 each time: card 2 never passes."""
     front.cards(4)
     code, out, err = front.run("--select", "MY-END")
     assert code == 3, out + err
@@ -212,7 +212,7 @@ def test_the_cards_of_a_killed_worker_are_tested_again_and_the_report_says_so(fr
 
 
 def test_a_card_that_another_run_has_is_waited_for_aloud(front):
-    """The other card is tested meanwhile; what is said names the options of the command line."""
+    """The other card is tested meanwhile; the messages name the options of the command line."""
     front.cards(2)
     line = [str(COMMAND), "qualify", "sim:card0-p0", "--tests", "test_mine.py", "--select", "MY-LONG", "--out", "other"]
     other = subprocess.Popen(line, cwd=front.path, env=front.env, stdout=subprocess.DEVNULL)
@@ -240,7 +240,7 @@ def wait_for(condition, seconds=120):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_ends_in_order_with_a_report_and_leaves_nothing(front, times):
-    """It reaches all processes of the terminal, as here those of the session. Twice: the cards' tests are killed."""
+    """The signal reaches all processes of the session, as from a terminal. A second one kills the cards' tests."""
     front.cards(5)
     process = front.start("--select", "MY-LONG")
     wait_for(lambda: len(list(front.path.glob("begun-*"))) == 2)
@@ -298,7 +298,7 @@ if __name__ == "__main__":
 
 
 def test_a_worker_of_a_local_cluster_that_leaves_for_good_has_a_successor(tmp_path):
-    """As one does whose connection to the scheduler breaks: with its nanny, which would begin it anew otherwise."""
+    """The worker ends with its nanny, which would restart it otherwise, as if its connection to the scheduler broke."""
     program = tmp_path / "leaving.py"
     program.write_text(LEAVING)
     run = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=240)

@@ -1,4 +1,4 @@
-"""What a person sees while cards are tested."""
+"""The progress that a person sees while cards are tested."""
 
 import contextlib
 import io
@@ -36,7 +36,7 @@ def test_in_a_pipe_there_is_a_line_for_each_card_with_the_reason_of_a_bad_one():
 
 
 def read_to_the_end(terminal: int) -> str:
-    """The kernel hands it over in pieces, and says EIO at the end."""
+    """Reads a terminal to its end: the kernel gives the text in pieces, and EIO at the end."""
     pieces = []
     with contextlib.suppress(OSError):
         while piece := os.read(terminal, 1 << 16):

@@ -1,4 +1,4 @@
-"""Which card is tested where, and what a lost worker means."""
+"""The queue decides which worker tests which card, and counts the losses of workers."""
 
 from pydoca.qualify.fleet.queue import CardQueue, State, Worker
 from qualify.fleet.fleets import card

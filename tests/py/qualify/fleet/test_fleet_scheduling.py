@@ -1,4 +1,4 @@
-"""A fleet in this process: a scheduler on loopback, workers that are threads, and tests of cards that are short."""
+"""A fleet in this process: a scheduler on loopback, workers that are threads, and short tests of cards."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(autouse=True)
 def machine():
-    """A fabric of the test's own; and the usual cards afterwards."""
+    """Gives the test its own fabric, and restores the usual cards afterwards."""
     before = pydoca.sim.fabric()
     pydoca.sim.set_fabric(f"fleet-{secrets.token_hex(6)}")
     yield
@@ -114,7 +114,7 @@ def test_a_worker_that_is_added_while_the_fleet_runs_takes_work(tmp_path):
 
 
 def test_a_host_that_is_added_brings_its_cards(tmp_path):
-    """Workers of one process have the same cards, until the topology changes: the second one sees three more."""
+    """Workers of one process have the same cards until the topology changes: the second one sees three more."""
     cards(3)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -137,7 +137,7 @@ def test_a_host_that_is_added_brings_its_cards(tmp_path):
 
 
 def test_verdicts_and_codes_follow_the_rules_of_several_devices(tmp_path):
-    """A card that failed, one whose tester broke, one whose options pytest refused, one without cases."""
+    """The cards: one that failed, one whose tester broke, one whose options pytest refused, one without cases."""
     cards(5)
 
     def tester(card, order):
@@ -220,7 +220,7 @@ def test_an_interrupt_ends_the_cards_that_have_not_begun(tmp_path):
 
 
 def test_a_card_that_only_a_lost_worker_had_is_an_error(tmp_path):
-    """The scheduler sends the worker away; what comes instead has another card."""
+    """The scheduler sends the worker away; its successor has another card."""
     cards(1)
     begun, go_on = threading.Event(), threading.Event()
 
