@@ -1,4 +1,4 @@
-"""What every page that the qualification writes must be. `script/reports_check.py` looks at them in a browser, too."""
+"""Checks of every page that the qualification writes; `script/reports_check.py` looks at them in a browser."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html_page
 
 
 class Page(html_page.Page):
-    """Checks also that ids are unique, that nothing is loaded, and that each table scrolls where it finds no room."""
+    """A page with unique ids, without loaded files, whose tables scroll if they lack room."""
 
     def __init__(self, html: str) -> None:
         self._last: list[tuple[str, str | None]] = []
@@ -21,7 +21,7 @@ class Page(html_page.Page):
         assert not [link for link in self.links if "//" in link or link.startswith(("javascript:", "data:"))]
 
     def handle_starttag(self, tag, attributes):
-        if tag == "table":  # also for those who scroll by the keyboard, and those who hear what it is
+        if tag == "table":  # keyboard users can scroll the table, and a screen reader names it
             around = dict(self._last)
             assert (around["class"], around["tabindex"], bool(around["aria-label"])) == ("pq-scroll", "0", True)
         self._last = attributes

@@ -1,4 +1,4 @@
-"""The pages that the qualification writes, of invented runs with long names: for the tests, and for looks at them.
+"""The pages that the qualification writes for invented runs with long names; tests and people look at them.
 
 usage: PYTHONPATH=tests/py:tests/py/qualify .venv/bin/python -m qualify.pages DIR
 """
@@ -56,7 +56,7 @@ def _run(path: Path, mean: float = 10.0) -> tuple[RunDirectory, RunRecord]:
 
 
 def _fleet(cards: int = 6) -> FleetRecord:
-    """Of which the first card failed and the last one lies apart."""
+    """A fleet whose first card failed, and whose last card lies apart."""
     tested = []
     for number in range(cards):
         speed = 10.0 if number < cards - 1 else 5.0

@@ -17,7 +17,7 @@ BEGIN = 1_790_000_000.0
 
 
 def correlated(n: int, memory: float, seed: int, mean: float = 10.0, sigma: float = 1.0) -> np.ndarray:
-    """A series AR(1), whose sigma is that of each sample."""
+    """A series AR(1); sigma is the deviation of each sample."""
     random = np.random.default_rng(seed)
     noise = random.normal(scale=sigma * np.sqrt(1 - memory**2), size=n)
     series = np.empty(n)
@@ -44,7 +44,7 @@ def measured(
     better: str = "higher",
     directory: RunDirectory | None = None,
 ) -> MeasurementRecord:
-    """As the fixture records it."""
+    """A measurement, as the fixture records it."""
     begin = statistics.warmup(samples)
     kept = np.asarray(samples, dtype=float)[begin:]
     value, interval = statistics.value_of(kept, stat), statistics.interval(kept, stat)

@@ -1,4 +1,4 @@
-"""`pydoca qualify` report, compare, train and study: runs in, files, tables and exit codes out."""
+"""`pydoca qualify` report, compare, train and study: the runs that they read, their files, tables and exit codes."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def qualify(commands):
 
 @pytest.fixture
 def pair(tmp_path):
-    """An earlier run, and one that is worse."""
+    """An earlier run, and a worse one."""
     run_of(tmp_path / "first", bw=correlated(300, 0.5, 1, 20, 0.3), lat=correlated(300, 0.5, 2, 3, 0.1))
     run_of(tmp_path / "second", bw=correlated(300, 0.5, 3, 18, 0.3), lat=correlated(300, 0.5, 4, 3, 0.1))
     return tmp_path / "first", tmp_path / "second"
@@ -34,7 +34,7 @@ def pair(tmp_path):
 
 @pytest.fixture
 def worse(tmp_path):
-    """The same, measured eight times each."""
+    """The same runs, measured eight times each."""
     run_of(tmp_path / "first", bw=often(20, 0.3, 1), lat=often(3, 0.1, 2))
     run_of(tmp_path / "second", bw=often(18, 0.3, 3), lat=often(3, 0.1, 4))
     return tmp_path / "first", tmp_path / "second"
@@ -54,7 +54,7 @@ def test_compare_fails_on_a_regression_as_large_as_that(qualify, worse):
 
 
 def test_compare_of_single_runs_suspects(qualify, pair):
-    """It neither passes nor fails what it cannot tell."""
+    """The command neither passes nor fails a difference that it cannot tell."""
     lines = qualify("compare", *pair, "--fail-on", "regress:3%", code=6).stdout.splitlines()
     assert lines[-1] == "1 suspected, 1 same"
     why = "measured once, too few to tell the device from the machine: give both runs --repeat 8 or more"

@@ -1,4 +1,4 @@
-"""What a run has found: the page, run.json and the terminal show the same."""
+"""The findings of a run: the page, run.json and the terminal show the same."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What several runs say together: comparison, golden values, repeatability; on runs whose answer is planted."""
+"""Several runs together: comparison, golden values, repeatability; the right answer of each test is planted."""
 
 import dataclasses
 
@@ -35,7 +35,7 @@ def run_of(path, *, serial="S1", limit=LIMIT, repeats=1, verdict=None, **series)
 
 
 def often(mean, sigma, seed):
-    """Eight repeats."""
+    """The series of eight repeats."""
     return [correlated(100, 0.5, 10 * seed + k, mean, sigma) for k in range(8)]
 
 
@@ -67,7 +67,7 @@ def test_a_run_of_worse_values_is_a_regression_of_them_and_of_nothing_else(tmp_p
 
 @pytest.mark.parametrize(("counts", "said"), [((1, 1), "once"), ((8, 3), "8 times and 3 times")])
 def test_runs_that_measured_too_few_times_are_suspected_only(tmp_path, counts, said):
-    """The machine may have been busy during all of one of them, which its own samples cannot tell."""
+    """The machine may have been busy during all of one run; the run's own samples cannot show that."""
     (few, many), (bw, lat) = counts, (often(18.6, 0.3, 3), often(2.5, 0.1, 4))
     first = run_of(tmp_path / "a", bw=often(20, 0.3, 1)[:few], lat=often(3, 0.1, 2)[:few])
     second = run_of(tmp_path / "b", bw=bw[:many], lat=lat[:many])
@@ -132,7 +132,7 @@ def test_what_a_selection_left_out_is_not_missing(tmp_path):
 
 
 def test_a_measurement_of_a_case_that_was_selected_is_missing(tmp_path):
-    """Also where another case that records it was left out."""
+    """The measurement is missing even if another case that records it was left out."""
     series = correlated(100, 0, 1, 20, 0.3)
     first, second = run_of(tmp_path / "a", bw=series, bw2=series), run_of(tmp_path / "b", bw=series)
     first[1].cases[0].measurements.append(first[1].cases[1].measurements[0])
@@ -147,7 +147,7 @@ def test_an_expression_has_left_out_what_a_complete_run_does_not_have(tmp_path):
     found = history.compare(first, second)
     assert found.not_selected["second"] == NotSelected("--select 'bw and not lat'", ("LAT",), ("lat",))
     assert found.regressions == []
-    second[1].planned = 2  # it was interrupted, and may have been about to run the case
+    second[1].planned = 2  # the run was interrupted, and may have been about to start the case
     assert history.compare(first, second).regressions == ["lat"]
 
 
@@ -171,7 +171,7 @@ def test_single_values_that_differ_are_not_judged(tmp_path):
 
 def test_so_few_samples_that_even_a_complete_separation_could_be_chance_are_untested(tmp_path):
     low, high = [1.0, 1.1, 1.2, 1.3, 1.4], [2.0, 2.1, 2.2, 2.3, 2.4]
-    names = [f"bw{k}" for k in range(10)]  # alone, five and five would do; among ten measurements they do not
+    names = [f"bw{k}" for k in range(10)]  # five and five would be enough for one measurement, but not among ten
     first = run_of(tmp_path / "a", limit=None, **{name: [low] for name in names})
     second = run_of(tmp_path / "b", limit=None, **{name: [high] for name in names})
     for row in history.compare(first, second).rows:
@@ -195,7 +195,7 @@ def test_runs_that_are_not_alike_are_compared_with_a_note(tmp_path):
 
 
 def test_repeats_tell_what_is_usual_between_them(tmp_path):
-    """Each repeat is some per cent higher or lower as a whole: its samples alone would prove a difference."""
+    """Each repeat is some per cent higher or lower as a whole, so its samples alone would prove a difference."""
     random = np.random.default_rng(8)
 
     def repeats(mean, seed):
@@ -372,7 +372,7 @@ def test_values_that_never_differ_say_nothing_of_the_spread(tmp_path):
     run = run_of(tmp_path / "a", errors=counts, messages=[[232.0], [232.0]], limit=limit)
     for found in history.study([run]):
         assert (found.verdict, found.percent) == ("constant", None)
-    other = run_of(tmp_path / "b", errors=[[1.0], [1.0]], limit=limit)  # constant in each session, not between them
+    other = run_of(tmp_path / "b", errors=[[1.0], [1.0]], limit=limit)  # it is constant in each session only
     assert {found.name: found.verdict for found in history.study([run, other])} == {
         "errors": "unfit", "messages": "constant",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The stream of a run: each line has the form of OCP's Test & Validation 2.0, and together they tell the run."""
+"""The stream of a run: each line has the form of OCP's Test & Validation 2.0, and the lines contain the whole run."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The page of a run: complete, without a network, escaped, and with every verdict in words."""
+"""The page of a run: complete, usable without a network, escaped, and with every verdict in words."""
 
 import re
 
@@ -76,7 +76,7 @@ def test_the_page_is_well_formed_loads_nothing_and_has_no_scripts(many):
 def test_every_verdict_is_a_word_and_not_only_a_colour(many):
     cases, directory, path = many
     page = Page(report_of(path, cases, directory))
-    for verdict in set(Verdict) - {Verdict.INTERRUPTED, Verdict.INCOMPLETE}:  # of runs only
+    for verdict in set(Verdict) - {Verdict.INTERRUPTED, Verdict.INCOMPLETE}:  # only runs have these
         assert verdict.value in page.text
     assert "The device failed 1 of 10 cases." in page.text
 
@@ -153,8 +153,8 @@ def test_cases_of_one_id_are_told_apart_by_the_parameter_of_their_test(tmp_path)
     ]
     text = Page(report_of(tmp_path, cases)).text
     for name in ("twice", "stopped"):
-        assert text.count(f"NEG-1 [{name}]") >= 2  # of the findings and of the failures
-        assert re.search(rf"The case NEG-1\s+\[{name}\]", text)  # of the table
+        assert text.count(f"NEG-1 [{name}]") >= 2  # the findings and the failures name it
+        assert re.search(rf"The case NEG-1\s+\[{name}\]", text)  # the table names it
     assert "testStepStart" in (stream := (tmp_path / "results.jsonl").read_text())
     assert "NEG-1 [twice]: The case NEG-1" in stream
 

@@ -1,4 +1,4 @@
-"""The directory of a run: complete after its end, and loadable at any moment before."""
+"""The directory of a run: it is complete after the run's end, and loadable at any moment before."""
 
 import hashlib
 import json
@@ -49,7 +49,7 @@ def test_the_directory_has_every_form_and_their_checksums(tmp_path):
 
 
 def test_other_bytes_than_utf8_in_a_path_or_an_output_are_kept(tmp_path):
-    """A case may print the name of a file, and the run may be in a directory, whose name is not UTF-8."""
+    """A case may print a file name that is not UTF-8, and the name of the run's directory may be one."""
     odd = "caf\udce9"
     run = written(tmp_path, [case("A-1", verdict=Verdict.FAIL, reason=odd, log=odd, node=f"{odd}.py::test_a")])
     assert RunDirectory.load(tmp_path) == run
@@ -130,7 +130,7 @@ def test_a_run_goes_on_where_it_ended(tmp_path):
     begun.begin(run)
     begun.case(run, first)
     with (tmp_path / "results.jsonl").open("a") as stream:
-        stream.write('{"sequenceNumber": 99, "half of a line')  # as a power cut leaves it
+        stream.write('{"sequenceNumber": 99, "half of a line')  # a power cut leaves such a line
     again = RunDirectory(tmp_path)
     resumed = RunDirectory.load(tmp_path)
     again.begin(resumed)
