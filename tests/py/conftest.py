@@ -82,7 +82,7 @@ def device_under_test(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the environment, also for the processes that tests start."""
     gc.collect = _collect_here
-    config.add_cleanup(lambda: setattr(gc, "collect", _collect))  # an object that a module of C refers to is never freed
+    config.add_cleanup(lambda: setattr(gc, "collect", _collect))  # an object that a C module refers to is never freed
     os.environ["PYDOCA_BACKEND"] = "sim" if device_under_test(config) == "sim" else "verbs"
     os.environ.setdefault("PYDOCA_SEED", "1")  # the random drivers use this seed; script/soak uses others
     if "PYTEST_XDIST_WORKER" not in os.environ:
@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item], loops: set[str]) -> None:
-    """The tests that run on one of these loops."""
+    """Leaves out the tests that run on one of these loops."""
     others = [item for item in items if not loops.isdisjoint(item_parameters(item))]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in others]

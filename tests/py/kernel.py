@@ -43,8 +43,7 @@ COPY = "await copy(); bytes(target)"
 
 
 def environment(directory: Path, fabric: str) -> dict[str, str]:
-    """The environment of a kernel that leaves nothing outside the directory; /proc shows PYDOCA_FABRIC of its
-    processes."""
+    """The environment of a kernel that keeps its files in the directory; PYDOCA_FABRIC in /proc marks its processes."""
     runtime = directory / "run"
     runtime.mkdir(mode=0o700, exist_ok=True)
     own = {
@@ -253,8 +252,7 @@ class Kernel:
         return self._cells.get(message["parent_header"].get("msg_id", ""))
 
     def _update_display(self, message: dict[str, Any], cell: Cell) -> bool:
-        """Replaces an object that was shown under an identifier, and keeps a new one; tells whether the message has
-        one."""
+        """Replaces an object that was shown under an identifier, or keeps a new one; tells if the message has one."""
         identifier = message["content"].get("transient", {}).get("display_id")
         if identifier is None:
             return False

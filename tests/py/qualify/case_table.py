@@ -1,4 +1,7 @@
-"""The cases as their markers say: id, title, levels, needs and where they are. Reads the files, and imports nothing."""
+"""The cases as their markers describe them: id, title, levels, needs and place.
+
+Reads the files, and imports nothing.
+"""
 
 import ast
 from dataclasses import dataclass

@@ -43,19 +43,19 @@ class Runs:
         return f"--pydoca-limits={name}"
 
     def run(self, *words: str, body: str | None = None, device: str | None = "sim:p0") -> pytest.RunResult:
-        """In this process."""
+        """Runs pytest in this process."""
         if body is not None:
             self.write(body)
         return self.pytester.runpytest_inprocess(*self.line(device), *words)
 
     def line(self, device: str | None) -> list[str]:
         chosen = [f"--pydoca-device={device}"] if device else []
-        # The plug-ins of other libraries take longer to import than most of these runs.
+        # Plug-ins of other libraries take longer to import than most of these runs take.
         without = ["cacheprovider", "randomly", "hypothesispytest", "anyio"]
         return [*(word for name in without for word in ("-p", f"no:{name}")), *chosen]
 
     def records(self) -> list[dict[str, Any]]:
-        """state.json of each run, the oldest first; "cases" is beside "run"."""
+        """state.json of each run, the oldest first; its directory also holds "cases"."""
         states = [json.loads(path.read_text()) for path in (self.path / "runs").glob("*/state.json")]
         return sorted(states, key=lambda state: state["run"]["begin"])
 

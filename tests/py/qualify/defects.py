@@ -15,7 +15,7 @@ from pydoca.faults import FaultRule
 from pydoca.qualify.bench import dma, maps
 from qualify import plants
 
-# What a customer's limits file would have. Wide enough for a healthy device beside a busy machine: where the device's
+# A limits file as a customer writes it. It is wide enough for a healthy device on a busy machine: when the device's
 # threads take part, most rounds wait for the processor, and the best ones are judged.
 LIMITS = """
 schema = 1
@@ -55,19 +55,19 @@ n_min = 20
 
 @dataclass(frozen=True)
 class Defect:
-    """What is wrong, and which cases must fail, with a reason that says so."""
+    """A planted defect, and the cases that must fail, with a reason that names it."""
 
     what: str
     cases: tuple[str, ...]
-    says: str  # a pattern, in the reason of each
+    says: str  # a pattern in the reason of each case
     rules: Callable[[], tuple[FaultRule, ...]] = tuple
     timing: Mapping[str, Any] = field(default_factory=dict)
     plant: Callable[[pytest.MonkeyPatch, ExitStack], object] | None = None
-    peer: str = ""  # the plan of the processes at the other end, a TOML file
+    peer: str = ""  # the fault plan of the processes at the other end, a TOML file
     level: str = "smoke"
     profile: str = "bluefield3"
-    patience: float = 20.0  # seconds until a case gives up; short where something never comes
-    tries: int = 1  # more where a busy machine may hide the defect among delays of its own
+    patience: float = 20.0  # seconds until a case gives up; short if something never comes
+    tries: int = 1  # more than one if the delays of a busy machine may hide the defect
 
 
 def _fault(action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRule, ...]]:
@@ -75,7 +75,7 @@ def _fault(action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRul
 
 
 def _after(count: int, action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRule, ...]]:
-    """A fault of every operation after the first ones: of a device that is hot, or worn."""
+    """A fault of every operation after the first ones, as of a hot or worn device."""
 
     def rules() -> tuple[FaultRule, ...]:
         numbers = itertools.count(1)
@@ -85,7 +85,7 @@ def _after(count: int, action: str, opcode: str, **keys: Any) -> Callable[[], tu
 
 
 def _stalls(opcode: str, period: float) -> Callable[[], tuple[FaultRule, ...]]:
-    """The engine stands still for 15 ms at intervals of so many seconds."""
+    """Delays the engine by 15 ms once in each period, given in seconds."""
     rule = FaultRule("delay", opcode, by="15 ms", when=lambda _: time.monotonic() % period < 0.01)
     return lambda: (rule,)
 
@@ -105,7 +105,7 @@ def _leak_descriptors(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def _creep(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """A search that becomes longer with each copy."""
+    """Makes each copy take longer than the one before."""
     run_one, numbers = dma.Copies.run_one, itertools.count()
 
     def longer(copies: dma.Copies) -> int:
@@ -119,7 +119,7 @@ def _creep(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def _leak_contexts(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """Each context of RDMA keeps a descriptor."""
+    """Makes each context of RDMA keep a descriptor."""
 
     class Leaking(pydoca.Rdma):
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -130,7 +130,7 @@ def _leak_contexts(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def _leak_exports(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """Each cycle of export and import keeps memory."""
+    """Makes each cycle of export and import keep memory."""
     cycle = maps.export_cycle
 
     def leaking(sides: Any, size: int = 4096) -> None:
@@ -141,7 +141,7 @@ def _leak_exports(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def _grant_too_much(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """The other side may write what it may only read."""
+    """Lets the other side write memory that it may only read."""
     lend = maps.lend
 
     def generous(device: pydoca.Device, memory: Any, access: pydoca.Access) -> pydoca.Mmap:
@@ -153,7 +153,7 @@ def _grant_too_much(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 class _Unordered(pydoca.Dma):
-    """An engine that takes the setting, and does not follow it."""
+    """An engine that takes the setting, but does not follow it."""
 
     ordered_completions = property(lambda self: True, lambda self, value: None)  # type: ignore[assignment]
 
@@ -163,7 +163,7 @@ def _ignore_order(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def _end_waits_early(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """One wait of 100 returns at once."""
+    """Makes one wait of 100 return at once."""
     wait, numbers = pydoca.SyncEvent.wait_eq_yield, itertools.count(1)
 
     def early(event: pydoca.SyncEvent, *operands: int, **options: Any) -> None:
@@ -618,7 +618,7 @@ DEFECTS = {
         r"inv.rdma.descriptors: \d+ is above",
         plant=_leak_contexts,
     ),
-    # ---- all at once
+    # ---- everything at once
     "graph_copy": Defect(
         "a copy of a graph has wrong data", ("GRF-1",), "wrong bits", _fault("corrupt", "dma.memcpy", every=30)
     ),

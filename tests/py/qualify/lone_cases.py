@@ -1,4 +1,4 @@
-"""Runs the cases of level quick without the cases that usually come before: each alone, or all in random order.
+"""Runs the cases of level quick without the cases that usually come before: each case alone, or all in random order.
 
 A case alone has a process that has used no device before: a fork of this one, which has imported everything. The cases
 do as little as level smoke where that has them, and take little time for a measurement.
@@ -32,10 +32,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from qualify.case_table import Case, case_table
 
-# A simulated card skips the others.
+# A simulated card skips the other cases.
 CASES = {id: case for id, case in case_table().items() if "quick" in case.levels and "hardware" not in case.needs}
-_FORKS = 2  # at a time
-_SECONDS = 0.02  # of a measurement
+_FORKS = 2  # processes at a time
+_SECONDS = 0.02  # seconds for a measurement
 
 
 class Cases:
@@ -57,12 +57,12 @@ class Cases:
 
 
 def _few(run: Any, *, smoke: int = 0, quick: int = 0, full: int = 0, soak: int = 0) -> int:
-    """Stands for `counts.at`: a tenth of a large number; small ones are sizes, steps and kills."""
+    """Replaces `counts.at`: gives a tenth of a large number; small numbers are sizes, steps and kills."""
     return smoke or (quick // 10 if quick >= 1000 else quick)
 
 
 def _make_short() -> None:
-    """Nothing is recorded: the machine is not looked at, and no report is written. No case has a time of its own."""
+    """Turns off records, reports and the look at the machine, and gives no case a time of its own."""
     counts.at = _few
     levels.LEVELS["quick"] = levels.Level("quick", levels.LEVELS["quick"].seconds, _SECONDS)
     marks._seconds = lambda *_: None
@@ -70,7 +70,7 @@ def _make_short() -> None:
 
 
 def run(cases: Sequence[Case], seed: int | None = None) -> list[dict[str, Any]]:
-    """Runs them in this process."""
+    """Runs the cases in this process."""
     _make_short()
     if any("sha" in case.needs for case in cases):
         pydoca.sim.load_topology(pydoca.sim.default_topology("bluefield2"))
@@ -86,7 +86,7 @@ def _nothing(verdict: str, reason: str) -> dict[str, Any]:
 
 
 def _fork(cases: Sequence[Case], seed: int | None = None) -> tuple[int, int]:
-    """The child's process and a descriptor of what it has found; what pytest writes is lost."""
+    """Runs cases in a fork. Gives its process and a descriptor of the results; pytest's output is dropped."""
     reading, writing = os.pipe()
     if process := os.fork():
         os.close(writing)
@@ -113,7 +113,7 @@ def _found(process: int, reading: int) -> list[dict[str, Any]]:
 
 def alone(ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     waiting, running = [CASES[id] for id in ids], []
-    gc.freeze()  # a collection in a fork would copy all pages of what has been imported
+    gc.freeze()  # a collection in a fork would copy all pages of the imported modules
     while waiting or running:
         while waiting and len(running) < _FORKS:
             case = waiting.pop(0)
@@ -123,7 +123,7 @@ def alone(ids: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def shuffled(seed: int) -> Iterator[dict[str, Any]]:
-    """The card that has an engine for digests lacks others, so there are two processes."""
+    """Runs all cases in two processes, as the card that has an engine for digests lacks others."""
     for has_sha in (False, True):
         yield from _found(*_fork([case for case in CASES.values() if ("sha" in case.needs) is has_sha], seed))
 

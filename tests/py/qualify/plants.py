@@ -1,4 +1,4 @@
-"""Ways to make a simulated card defective that no fault plan has: methods of pydoca are replaced while a test runs."""
+"""Ways to make a simulated card defective, other than fault plans: they replace methods of pydoca while a test runs."""
 
 import ctypes
 import functools
@@ -21,7 +21,7 @@ LOW = 0xFFFFFFFF
 
 
 def replaced(owner: Any, name: str, make: Callable[[Function], Function]) -> Plant:
-    """The method is what make() makes of it."""
+    """Replaces the method by the result of make()."""
 
     def plant(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
         original = getattr(owner, name)
@@ -39,7 +39,7 @@ def together(*plants: Plant) -> Plant:
 
 
 def with_changed(place: int, change: Callable[[Any], Any]) -> Callable[[Function], Function]:
-    """One argument is another one; place counts from the one behind self, where it is given."""
+    """Changes one argument if it is given; place counts from the argument after self."""
 
     def make(original: Function) -> Function:
         def call(self: Any, *given: Any, **keys: Any) -> Any:
@@ -62,7 +62,7 @@ def with_key(key: str, change: Callable[[Any], Any]) -> Callable[[Function], Fun
 
 
 def _to_another(others: Callable[[Any], list[Any]], every: int) -> Callable[[Function], Function]:
-    """What is for one connection goes to another one of the same end, now and then."""
+    """Sends a message of one connection to another one of the same end, once in several calls."""
     numbers = itertools.count(1)
 
     def make(original: Function) -> Function:
@@ -82,7 +82,7 @@ wrong_peer = replaced(pydoca.RdmaConnection, "send", _to_another(lambda link: li
 
 
 def _atomics_too(access: Any) -> Any:
-    """Who may write may also change words atomically."""
+    """The permissions, widened so that a writer may also change words atomically."""
     is_given = isinstance(access, pydoca.Access) and pydoca.Access.RDMA_WRITE in access
     return access | pydoca.Access.RDMA_ATOMIC if is_given else access
 
@@ -94,7 +94,7 @@ atomics_for_writers = together(
 
 
 def swap_not_stored(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
-    """One exchange in 32: where good and bad exchanges take turns, it is always a bad one, which stores nothing."""
+    """Makes one exchange in 32 store nothing; if good and bad exchanges take turns, it is always a bad one."""
     original, calls = pydoca.RdmaConnection.atomic_cmp_swp, itertools.count()
 
     def swap(self: Any, dst: Any, result: Any, cmp_data: Any, swap_data: Any, **keys: Any) -> Any:
@@ -109,7 +109,7 @@ narrow_mask = replaced(pydoca.SyncEventContext, "wait_neq", with_changed(1, lamb
 
 
 def _cut(original: Function) -> Function:
-    """A read takes as many bytes as fit."""
+    """Makes a read take as many bytes as fit."""
 
     def read(self: Any, src: Any, dst: Any, **keys: Any) -> Any:
         if 0 < dst.tailroom < src.data_len and dst.list_len == 1:
@@ -120,7 +120,7 @@ def _cut(original: Function) -> Function:
 
 
 def _with_fewer(original: Function) -> Function:
-    """A context has 20,000 receives, whatever the device tells."""
+    """Gives a context 20,000 receives, whatever number the device reports."""
     numbers = itertools.count(1)
 
     def receive(self: Any, *given: Any, **keys: Any) -> Any:
@@ -149,7 +149,7 @@ clock_jumps = replaced(pydoca.Clock, "timestamp", _with_jumps)
 
 
 def _left_by(leave: Callable[[ExitStack], object]) -> Plant:
-    """Each sync event leaves something behind."""
+    """Makes each sync event leave something behind."""
 
     def plant(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
         original = pydoca.SyncEvent.__init__
@@ -176,7 +176,7 @@ events_leave_memory = _left_by(lambda stack: stack.callback(bytes(b"\x01" * 1228
 
 
 def same_address(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """Both ports of the host have one MAC address."""
+    """Gives both ports of the host one MAC address."""
     functions = [{k: v for k, v in each.items() if v is not None} for each in pydoca.sim.topology()["function"]]
     first, second = (next(each for each in functions if each["name"] == name) for name in ("pf0", "pf1"))
     second["mac_addr"] = first["mac_addr"]
@@ -184,12 +184,12 @@ def same_address(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def same_type(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """Representors of VFs say that they are of physical functions."""
+    """Makes representors of VFs report the type of physical functions."""
     patch.setattr(pydoca.RepresentorInfo, "func_type", property(lambda info: pydoca.PciFuncType.PF))
 
 
 def lost_line(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
-    """One invalidation in four of changed memory takes its first bytes back to what they were at the one before."""
+    """Makes one invalidation of changed memory in four restore the first bytes of the previous one."""
     seen: dict[int, bytes] = {}
     changes = itertools.count(1)
 
@@ -209,7 +209,7 @@ def lost_line(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
 
 
 def _with_delay(seconds: Callable[[Any], float]) -> Callable[[Function], Function]:
-    """So many seconds for the object whose method it is, before each call."""
+    """Delays each call by the seconds that the method's object gives."""
 
     def make(original: Function) -> Function:
         def delayed(self: Any, *given: Any, **keys: Any) -> Any:
@@ -222,7 +222,7 @@ def _with_delay(seconds: Callable[[Any], float]) -> Callable[[Function], Functio
 
 
 def slow_new_maps(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """The first copy from each memory map takes 5 ms longer."""
+    """Delays the first copy from each memory map by 5 ms."""
     known = weakref.WeakSet[pydoca.Mmap]()
 
     def seconds(task: pydoca.Task) -> float:
@@ -235,7 +235,7 @@ def slow_new_maps(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def slow_other_algorithms(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """A digest by another algorithm than the one before takes 5 ms longer."""
+    """Delays a digest by 5 ms if the previous one had another algorithm."""
     last = ["sha256"]
 
     def seconds(task: pydoca.Task) -> float:
@@ -248,12 +248,12 @@ def slow_other_algorithms(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 
 
 def slow_readings_across(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
-    """Each reading of an imported sync event takes 2 ms longer."""
+    """Delays each reading of an imported sync event by 2 ms."""
     replaced(pydoca.SyncEvent, "get", _with_delay(lambda event: 0.002 if event.is_from_export else 0))(patch, stack)
 
 
 def kept_memory(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
-    """Each connection leaves 1 MiB of memory in use, up to 500 MiB."""
+    """Makes each connection leave 1 MiB of memory in use, up to 500 MiB."""
     kept: list[bytearray] = []
 
     def make(original: Function) -> Function:
@@ -268,7 +268,7 @@ def kept_memory(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
 
 
 def slow_large_maps(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
-    """A map takes 4 ms longer for each MiB."""
+    """Delays a map by 4 ms for each MiB."""
 
     def make(original: Function) -> Function:
         def mmap(self: Any, *given: Any, **keys: Any) -> Any:
@@ -282,7 +282,7 @@ def slow_large_maps(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
 
 
 def late_wake_ups(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
-    """Waits of engines that have slept return 10 ms late."""
+    """Makes engines' waits that have slept return 10 ms late."""
 
     def make(original: Function) -> Function:
         def wait(self: Any, *given: Any, **keys: Any) -> Any:

@@ -40,7 +40,7 @@ def _planted(defect: Defect) -> str:
 
 
 def _means(defect: Defect) -> str:
-    """How the device, the other process or the program is made defective."""
+    """The means that make the device, the other process or the program defective."""
     means = [f"fault `{rule.action}`" for rule in defect.rules()]
     means += [f"timing of `{name}`" for name in defect.timing if name != "seed"]
     means += [f"fault `{word}` in the other process" for word in re.findall(r'action = "(\w+)"', defect.peer)]
@@ -50,7 +50,7 @@ def _means(defect: Defect) -> str:
 
 
 def page() -> str:
-    """The page with its tables as they must be."""
+    """The page with its correct tables."""
     made = {"cases": cases(), "defects": defects()}
     return TABLE.sub(lambda found: found[1] + made[found[2]] + found[3], PAGE.read_text())
 

@@ -1,4 +1,7 @@
-"""The engines of measurement: patterns, red zones, refusals. What they find in devices: test_planted_defects.py."""
+"""The engines of measurement: patterns, red zones, refusals.
+
+test_planted_defects.py shows the faults that they find.
+"""
 
 import contextlib
 import itertools
@@ -180,7 +183,10 @@ def test_a_good_device_of_any_type_passes_the_life_of_each_context(name):
 
 @pytest.mark.parametrize(("late", "found"), [(0, False), (3, False), (100, True)])
 def test_late_operations_are_found_beyond_chance(late, found):
-    """Of 1,000, so many take 30 ms. A count that could be chance is none: the control has the same machine."""
+    """Some of 1,000 operations take 30 ms.
+
+    A count that chance may cause is not a finding: the control runs on one machine.
+    """
     times = iter([1_000] * 100 + [30_000_000 if index < late else 1_000 for index in range(1_000)])
     assert (tail.late_share(lambda: next(times), 1_000) > 0) == found
 
@@ -200,7 +206,7 @@ def test_a_thread_that_was_busy_for_long_is_late_although_it_lost_its_processor(
 
 
 def test_operations_that_take_turns_are_late_together():
-    """Three and four stalls of one device: each alone could be chance."""
+    """One device stalls three times and four times: each count alone could be chance."""
     several = [tail.Lateness(lambda: 1_000) for _ in range(2)]
     for number, lateness in enumerate(several):
         lateness.count, lateness.late = 1_000, 3 + number
@@ -226,5 +232,5 @@ def test_a_good_device_of_any_type_appends_and_refuses(name):
 
 def test_a_slow_device_has_fewer_samples(monkeypatch):
     monkeypatch.setattr(tail, "_LONGEST", 0.0)
-    times = iter([1_000] * 101)  # the warm-up, and one operation
+    times = iter([1_000] * 101)  # the warm-up takes 100, one operation the last
     assert tail.late_share(lambda: next(times), 1_000) == 0

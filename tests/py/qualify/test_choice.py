@@ -1,4 +1,4 @@
-"""Devices are chosen by any of their names, and never by chance."""
+"""Each name of a device chooses it; a choice is never left to chance."""
 
 import pytest
 
@@ -10,7 +10,7 @@ NAMES = {
     "sim:p0": "p0",
     "dpu:p0": "p0",
     "sim:dpu:p0": "p0",
-    "03:00.0": "p0",  # and not p0s0, which has its parent's address
+    "03:00.0": "p0",  # p0s0 has the same address, but p0 is its parent
     "0000:03:00.1": "p1",
     "dpu:mlx5_0": "p0",
     "host:mlx5_0": "pf0",

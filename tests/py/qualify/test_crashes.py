@@ -1,4 +1,4 @@
-"""Workers of xdist that end during a case: what becomes of the case, and of the others."""
+"""Workers of xdist that end during a case: the outcome of the case, and of the others."""
 
 import pytest
 

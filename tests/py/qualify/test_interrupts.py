@@ -1,4 +1,4 @@
-"""Runs that end early, in processes of their own: by Ctrl-C once and twice, by SIGKILL; and how they go on."""
+"""Runs in their own processes that end early, by Ctrl-C once and twice or by SIGKILL, and how they go on."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
-# The second case says that it runs, and goes on until a file appears or it is interrupted.
+# The second case tells that it runs, and goes on until a file appears or it is interrupted.
 BODY = """
 import pathlib, time
 import pytest
@@ -46,7 +46,7 @@ PYTEST = ("pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p",
 
 @pytest.fixture
 def start(runs):
-    """Starts pytest, or the command, in a process; ends what is left of it."""
+    """Starts pytest or the command in a process; ends the processes that are left."""
     processes = []
     runs.write(BODY)
 
@@ -91,7 +91,7 @@ def ran(runs) -> str:
 
 def said_by(folder) -> tuple:
     """The verdict of run.json, of the page's title, and of the stream."""
-    title = re.findall("<title>(.*?):", (folder / "report.html").read_text())[0]  # pictures have titles, too
+    title = re.findall("<title>(.*?):", (folder / "report.html").read_text())[0]  # pictures also have titles
     last = json.loads((folder / "results.jsonl").read_text().splitlines()[-1])
     end = last["testRunArtifact"]["testRunEnd"] if "testRunArtifact" in last else {}
     return json.loads((folder / "run.json").read_text())["verdict"], title, (end.get("status"), end.get("result"))
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, star
 def test_sigterm_ends_a_run_as_ctrl_c_does(runs, start, workers):
     process = start("qualify", "p0", "--tests=test_it.py", *workers, program=("pydoca",))
     wait_for(runs.path / "running", process)
-    assert any("A-1" in line for line in process.stdout)  # xdist's controller learns it later
+    assert any("A-1" in line for line in process.stdout)  # xdist's controller learns of it later
     process.send_signal(signal.SIGTERM)
     output = end_of(process)
     assert process.returncode == 2, output
@@ -167,7 +167,7 @@ def test_a_resumed_run_counts_on(runs, start):
 
 
 def test_ctrl_c_twice_ends_at_once(runs, start):
-    runs.write(BODY.replace("m.has_enough()", "False"))  # does not look
+    runs.write(BODY.replace("m.has_enough()", "False"))  # the case does not ask
     process = start("--pydoca-device=sim:p0")
     wait_for(runs.path / "running", process)
     process.send_signal(signal.SIGINT)
@@ -192,7 +192,7 @@ def test_a_killed_run_goes_on_with_what_is_left(runs, start):
     (folder,) = (runs.path / "runs").iterdir()
     report = end_of(start("qualify", "report", str(folder), "--json", program=("pydoca",)))
     assert [json.loads(report)[key] for key in ("verdict", "exit_code")] == ["INTERRUPTED", 2]
-    assert said_by(folder) == ("INTERRUPTED", "INTERRUPTED", (None, None))  # a stream without an end
+    assert said_by(folder) == ("INTERRUPTED", "INTERRUPTED", (None, None))  # the stream has no end
     process = start("qualify", f"--resume={folder}", "--tests", "test_it.py", "--json", program=("pydoca",))
     output = end_of(process)
     assert list(runs.verdicts()) == ["A-1", "B-2", "C-3"]
@@ -231,7 +231,7 @@ def test_an_interrupt_ends_the_wait_for_a_device_at_once(runs, start):
     assert line.rstrip().endswith("this run waits for its end, at most 10 min 00 s; Ctrl-C ends that")
     begin = time.monotonic()
     second.send_signal(signal.SIGINT)
-    second.send_signal(signal.SIGINT)  # an impatient person's
+    second.send_signal(signal.SIGINT)  # the user is impatient
     said = [line for line in end_of(second).splitlines() if line.strip()]
     assert (second.returncode, time.monotonic() - begin < 60) == (2, True), said
     text, document = said[0], json.loads(said[1])
@@ -240,7 +240,7 @@ def test_an_interrupt_ends_the_wait_for_a_device_at_once(runs, start):
         "exit_code": 2, "runs": [], "reason": {"kind": "interrupted", "text": text, "device": "sim:p0"},
     }  # fmt: skip
     assert len(said) == 2
-    assert len(list((runs.path / "runs").iterdir())) == 1  # the first one's
+    assert len(list((runs.path / "runs").iterdir())) == 1  # the first run's directory
 
 
 def test_a_run_is_resumed_on_the_same_device_with_the_same_options(runs):

@@ -1,4 +1,4 @@
-"""Waits that end late: the device's are found, and the machine's are not."""
+"""Late waits: those that the device delays are found, and those that the machine delays are not."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ def device():
 
 @contextlib.contextmanager
 def shared_processor(others: int) -> Iterator[None]:
-    """This process has one processor, and so many busy ones want it, too."""
+    """Restricts this process to one processor, which several busy processes share."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     busy = [subprocess.Popen([sys.executable, "-S", "-c", BUSY]) for _ in range(others)]
@@ -40,7 +40,7 @@ def shared_processor(others: int) -> Iterator[None]:
 
 
 class LateEvent(pydoca.SyncEvent):
-    """Some of its waits end late."""
+    """An event with waits that end late."""
 
     def wait_gt_yield(self, *args, **kwargs):
         super().wait_gt_yield(*args, **kwargs)
@@ -53,7 +53,7 @@ def test_waits_of_a_device_that_are_late_now_and_then_are_found(device, monkeypa
 
 
 def test_waits_on_a_processor_that_busy_processes_share_are_not_late(device):
-    """Each of them loses its processor for milliseconds, and a thread that sleeps does not."""
+    """A busy process loses its processor for milliseconds; a thread that sleeps does not."""
     with shared_processor(3):
         assert late_waits.late_share(device, 10, 8) == 0
 
@@ -74,6 +74,6 @@ def test_a_thread_that_has_ended_was_not_delayed():
     (thread := threading.Thread(target=int)).start()
     thread.join()
     task = Path(f"/proc/self/task/{thread.native_id}")
-    while task.exists():  # the kernel's part ends a moment after Python's
+    while task.exists():  # the kernel's part of a thread ends a moment after Python's
         time.sleep(0.001)
     assert run_delay(thread.native_id) == 0

@@ -1,4 +1,4 @@
-"""Limits files: what they may say, which one is in force, and what is refused."""
+"""Limits files: their contents, the one that is in force, and the errors that are refused."""
 
 import datetime
 
@@ -69,7 +69,7 @@ def test_every_key_arrives(write):
         ("[limits]", '[limit."dma.bw.*"]', "unknown key 'limits'; did you mean 'limit'"),
         ("marginl = 0.02", "marginal = 0.02", "unknown key 'marginl'; did you mean 'marginal'"),
         ("minimum = 20.0", "min = 20.0", "limit.dma.bw.65536: unknown key 'minimum'; did you mean 'min'"),
-        ('unit = "GB/sec"', 'unit = "GB/s"', None),  # a spelling that is known
+        ('unit = "GB/sec"', 'unit = "GB/s"', None),  # this spelling is known
         ('unit = "Gb/s"', 'unit = "GB/s"', "'Gb/s' is not a unit; did you mean 'GB/s'"),
         ('stat = "p95"', 'stat = "p50"', "'p95' is not a statistic; did you mean 'p9"),
         ("min = '20'", "min = 20.0", "'20' is not a number"),
@@ -188,7 +188,7 @@ def test_a_waiver_holds_until_its_day_and_expired_it_is_a_finding(write):
     assert in_force.limit_of("dma.lat", "us", "p99", OwnLimit()).waived == "a known defect, until 2026-12-31"
     assert expired.limit_of("dma.lat", "us", "p99", OwnLimit()).waived == ""
     assert not [each for each in in_force.findings(["dma.lat"]) if "expired" in each]
-    for name in ("dma.lat", "other"):  # one finding, also where nothing was measured
+    for name in ("dma.lat", "other"):  # one finding, even if nothing was measured
         (found,) = [each for each in expired.findings([name]) if "waive.dma.lat" in each]
         assert "expired on 2026-12-31" in found
 

@@ -1,4 +1,4 @@
-"""No case needs another one before it: each passes alone, in a new process, and all in random order."""
+"""A case does not need another one before it: each passes alone in a new process, and all pass in random order."""
 
 import json
 import os
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("lone_cases.py")
 
 
 def run(tmp_path, *words):
-    """All cases end well, and none has only tests that are skipped."""
+    """Checks that all cases end well, and that each has a test that is not skipped."""
     env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "PYDOCA_BACKEND": "sim"}
     for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYDOCA_FABRIC"):
         env.pop(name, None)
@@ -40,7 +40,7 @@ def test_the_cases_pass_in_random_order(tmp_path):
 
 @pytest.mark.parametrize("function", ["pf1vf0", "p1s0"])
 def test_the_cases_pass_on_functions_that_have_less(tmp_path, function):
-    """A VF and an SF: neither has an address in the network, for one."""
+    """The devices are a VF and an SF: neither has an address in the network, for example."""
     env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "PYDOCA_BACKEND": "sim"}
     line = [sys.executable, "-m", "pydoca", "qualify", function, "--level", "smoke", "--out", str(tmp_path)]
     done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280)

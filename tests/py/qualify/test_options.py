@@ -1,4 +1,4 @@
-"""What the options of `pydoca qualify` take: numbers and times have a range, texts and paths are UTF-8."""
+"""The values of the options of `pydoca qualify`: numbers and times have a range, texts and paths are UTF-8."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from pydoca.cli._parser import parse
 from pytest_pydoca.options import MOST_REPEATS, OPTIONS, count, duration, seed
 
 LONG = "9" * 5000  # more digits than int() takes
-BYTES = "caf\udce9"  # as the interpreter gives a byte that is not UTF-8
+BYTES = "caf\udce9"  # the interpreter gives a byte that is not UTF-8 in this form
 
 
 def refused(capsys, *words) -> str:
@@ -57,7 +57,7 @@ TEXTS = [[f"--{each.name}", BYTES] for each in OPTIONS if each.metavar and each.
 def test_bytes_that_are_not_utf8_are_refused_in_each_text_and_path(capsys, words):
     error = refused(capsys, *words)
     assert "udce9" in error
-    assert "is not UTF-8" in error or "write" in error or "is not a" in error  # of a number, a level, a backend
+    assert "is not UTF-8" in error or "write" in error or "is not a" in error  # the last two are for other values
 
 
 def test_a_number_of_a_device_is_as_long_as_it_likes(runs):

@@ -1,4 +1,4 @@
-"""The pair: two real processes, whose failures name their side, and which end with their case."""
+"""The pair: two real processes whose failures name their side, and which end with their case."""
 
 import os
 import time
@@ -46,7 +46,7 @@ def test_a_failure_names_its_side_and_has_its_traceback_and_its_cause(pair):
     assert error.value.side == "host"
     assert "in fail\n    raise ValueError(text)" in error.value.traceback
     assert isinstance(error.value.__cause__, ValueError)
-    assert pair.host.call(pair_functions.identity)[1] == "host"  # it goes on
+    assert pair.host.call(pair_functions.identity)[1] == "host"  # the process goes on
 
 
 def test_the_first_failure_ends_both(pair):

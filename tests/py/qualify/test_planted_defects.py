@@ -1,4 +1,4 @@
-"""The suite is tested: each planted defect makes the cases fail that are named for it, and without it they pass."""
+"""The suite is tested: the cases that name a planted defect fail with it, and pass without it."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ Qualify = Callable[..., list[RunRecord]]
 
 @pytest.fixture(autouse=True)
 def machine() -> Iterator[None]:
-    """A fabric of the test's own, so that no other run has its devices; and the usual cards afterwards."""
+    """Gives the test its own fabric, whose devices are not in use elsewhere; restores the usual cards afterwards."""
     before = pydoca.sim.fabric()
     pydoca.sim.set_fabric(f"defects-{secrets.token_hex(6)}")
     yield
@@ -37,7 +37,7 @@ def machine() -> Iterator[None]:
 
 @pytest.fixture
 def qualify(tmp_path: Path) -> Qualify:
-    """Runs cases in this process, by a pytest of their own."""
+    """Runs cases in this process, with a new pytest."""
     limits = tmp_path / "limits.toml"
     limits.write_text(LIMITS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -74,7 +74,7 @@ def named(run: RunRecord, id: str) -> list[CaseRecord]:
 
 @contextlib.contextmanager
 def planted(defect: Defect, folder: Path) -> Iterator[None]:
-    """Loads the card, its timing and the plan; a plan whose rules meet nothing is an error."""
+    """Loads the card, its timing and the plan; a plan whose rules match nothing is an error."""
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
         patch.setattr(waiting, "PATIENCE", defect.patience)
         pydoca.sim.load_topology(pydoca.sim.default_topology(defect.profile))
@@ -83,7 +83,7 @@ def planted(defect: Defect, folder: Path) -> Iterator[None]:
             defect.plant(patch, stack)
         if defect.peer:
             (folder / "peer.toml").write_text(defect.peer)
-            pydoca.devices()  # the variable is read at the first look, and this one is for processes that start later
+            pydoca.devices()  # the first look reads the variable; the value below is for processes that start later
             patch.setenv("PYDOCA_FAULTS", str(folder / "peer.toml"))
         if rules := defect.rules():
             stack.enter_context(FaultPlan(*rules, seed=1))
@@ -104,7 +104,7 @@ def test_the_named_cases_find_the_defect(name: str, qualify: Qualify, tmp_path: 
         assert any(re.search(defect.says, reason) for reason in reasons), f"{id}: {reasons}"
 
 
-# Which device, of which card, each clean run has. A small card has less of everything.
+# The device and the card of each clean run. A small card has lower limits.
 CLEAN = [("sim:p0", "bluefield3"), ("sim:p0", "bluefield2"), ("sim:p0", "small"), ("sim:pf0", "bluefield3")]
 CLEAN_RUNS = int(os.environ.get("PYDOCA_CLEAN_RUNS", "3"))
 SMALL = {"dma": {"max_buf_size": 65536, "max_buf_list_len": 1, "max_num_tasks": 8}, "comch": {"max_clients": 8}}
@@ -120,7 +120,7 @@ def load_card(name: str) -> None:
 
 @pytest.mark.parametrize("number", range(CLEAN_RUNS))
 def test_a_device_without_a_defect_raises_no_alarm(number: int, qualify: Qualify) -> None:
-    """All cases of level smoke. PYDOCA_CLEAN_RUNS=100 makes a hundred runs."""
+    """Runs all cases of level smoke. PYDOCA_CLEAN_RUNS=100 makes a hundred runs."""
     device, card = CLEAN[number % len(CLEAN)]
     load_card(card)
     [run] = qualify([id for id, case in CASES.items() if "smoke" in case.levels], devices=[device], seed=number)
@@ -130,7 +130,7 @@ def test_a_device_without_a_defect_raises_no_alarm(number: int, qualify: Qualify
 
 @pytest.mark.timeout(300)
 def test_the_cases_of_level_quick_pass_without_a_defect(qualify: Qualify) -> None:
-    """Those that find defects, with the same limits."""
+    """Runs the cases that find defects, with the same limits."""
     defects = [defect for defect in DEFECTS.values() if defect.level == "quick"]
     for profile in ("bluefield3", "bluefield2"):
         pydoca.sim.load_topology(pydoca.sim.default_topology(profile))

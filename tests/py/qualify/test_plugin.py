@@ -1,4 +1,4 @@
-"""The plug-in under pytest: which cases run, what they come to, and the exit code."""
+"""The plug-in under pytest: the cases that run, their verdicts, and the exit code."""
 
 import html
 import itertools
@@ -55,7 +55,7 @@ def test_pytest_starts_without_pydoca_and_numpy(runs, words):
     ],
 )
 def test_what_makes_no_run_needs_no_numpy(runs, words, body):
-    """A guest of the RDMA lab has a processor that NumPy does not run on."""
+    """The RDMA lab's guest has a processor that NumPy does not support."""
     runs.write(body)
     line = [sys.executable, "-P", "-c", PROBE, "test_it.py", *words]
     run = subprocess.run(line, capture_output=True, text=True, timeout=150)
@@ -135,7 +135,7 @@ def test_a_failure_wins_over_an_error_and_both_over_a_pass(runs):
 
 def test_what_a_case_leaves_on_its_device_is_an_error(runs):
     body = "kept = []\ndef test_it(pydoca_device):\n    kept.append(pydoca_device.mmap(bytes(64)))\n"
-    assert runs.run(body=body).ret == 3  # the device says that it is in use
+    assert runs.run(body=body).ret == 3  # the device reports that it is in use
     assert "in use" in runs.record()["cases"][0]["reason"]
 
 
@@ -432,13 +432,13 @@ def test_a_duration_repeats_whole_passes_until_it_is_interrupted_or_over(runs):
         ("test_a", 2),
     ]
     body = "import time\ndef test_a(pydoca_device): time.sleep(0.05)\ndef test_b(pydoca_device): pass\n"
-    assert runs.run("--pydoca-duration=0.01s", "--pydoca-out=over", body=body).ret == 0  # the first pass is whole
+    assert runs.run("--pydoca-duration=0.01s", "--pydoca-out=over", body=body).ret == 0  # the first pass is complete
     (state,) = (runs.path / "over").glob("*/state.json")
     assert len(json.loads(state.read_text())["cases"]) == 2
 
 
 def test_a_soak_divides_its_duration_and_goes_on_with_what_is_left(runs):
-    """The cases take half of their share; a pass that no case would get enough of does not begin."""
+    """Each case takes half of its share; a pass begins only if every case gets enough time."""
     body = "import time\ndef test_a(pydoca_run, pydoca_measure):\n    time.sleep(pydoca_run.seconds / 2)\n"
     body += "    pydoca_measure.record('share', pydoca_run.seconds, unit='s')\n"
     begin = time.monotonic()
@@ -551,7 +551,7 @@ def test_a_run_waits_for_the_end_of_another_one(runs):
             "PASS: *",
         ]
     )
-    assert runs.record()["run"]["begin"] >= begin + 2.9  # the wait is not of the run
+    assert runs.record()["run"]["begin"] >= begin + 2.9  # the wait is not part of the run
 
 
 def test_a_wait_that_is_too_short_ends_as_without_one(runs):

@@ -63,13 +63,13 @@ def test_the_interval_of_95_percent_covers_the_truth_of_correlated_series(memory
     for seed in range(trials):
         low, high = statistics.interval(correlated(400, memory, seed), stat, 0.95, seed)
         covered += low <= 10 <= high
-    # Of 120 trials with 0.95 each, fewer than 102 are an accident of one in 100,000; a series with a memory makes any
-    # interval of 400 samples a little too short, and one that takes samples for independent covers about half.
+    # Fewer than 102 of 120 trials with 0.95 each are an accident of one in 100,000. A series with a memory makes any
+    # interval of 400 samples a little too short; one that takes samples for independent covers about half.
     assert covered >= 102, f"{covered} of {trials}"
 
 
 def test_an_interval_for_independent_samples_would_not_cover_a_correlated_series():
-    """What the blocks are for."""
+    """An interval for independent samples is too short, which is why the statistics use blocks."""
     covered = 0
     for seed in range(120):
         series = correlated(400, 0.8, seed)
@@ -206,7 +206,7 @@ def test_equal_series_do_not_differ_and_a_shift_does():
 
 
 def test_correlated_series_of_one_distribution_are_not_told_apart():
-    """A test that takes samples for independent finds differences where there are none."""
+    """A test that takes samples for independent finds differences that do not exist."""
     found = [statistics.difference(correlated(500, 0.9, 2 * k), correlated(500, 0.9, 2 * k + 1)).p for k in range(60)]
     assert sum(p < 0.05 for p in found) <= 12
 

@@ -1,4 +1,4 @@
-"""What cannot run is said in one line, before the first case, with exit code 4."""
+"""A run that cannot start says so in one line, before the first case, with exit code 4."""
 
 import os
 
@@ -19,7 +19,7 @@ def test_plain(): assert False
 
 
 def refused(result) -> str:
-    """The line, of a run that did not begin."""
+    """The error line of a run that did not begin."""
     assert result.ret == 4, result.stdout.str()
     text = f"{result.stdout.str()}\n{result.stderr.str()}"
     assert "Traceback" not in text
@@ -78,7 +78,7 @@ def test_a_place_of_another_user_is_not_the_devices_fault(runs, monkeypatch, tmp
 )
 def test_cases_are_selected_by_their_ids(runs, workers, given, ids):
     result = runs.run(*workers, *(f"--pydoca-select={each}" for each in given), body=BODY)
-    assert result.ret == 0  # without the plain test
+    assert result.ret == 0  # the plain test did not run
     assert set(runs.verdicts()) == ids
 
 
