@@ -1,4 +1,4 @@
-"""What the cases share."""
+"""Fixtures that the cases share."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def sides(pydoca_device: pydoca.Device) -> Iterator[Sides]:
         yield found
 
 
-MOST_LEFT = 32  # descriptors: what a process keeps from its first use of each library on is less
-MOST_KEPT = 64 << 20  # bytes: what allocators keep is less
+MOST_LEFT = 32  # descriptors; a process keeps fewer from its first use of each library on
+MOST_KEPT = 64 << 20  # bytes; allocators keep fewer
 
 
 @pytest.fixture(autouse=True)
 def few_descriptors() -> Iterator[None]:
-    """Whatever a case does, hardly a descriptor is left open behind it; the cases about leaks take no single one."""
+    """Checks that a case leaves few descriptors open; the cases about leaks allow none."""
     before = resources.descriptors()
     yield
     if resources.descriptors() > before + MOST_LEFT:
@@ -40,7 +40,7 @@ def few_descriptors() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def little_memory() -> Iterator[None]:
-    """Whatever a case does, hardly any memory stays in use behind it, beyond what allocators keep for later."""
+    """Checks that a case leaves little memory in use, beyond the memory that allocators keep for later."""
     before = resources.resident()
     yield
     if resources.resident() > before + MOST_KEPT:
@@ -52,8 +52,8 @@ def little_memory() -> Iterator[None]:
 
 @pytest.fixture
 def no_leak(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> Iterator[None]:
-    """What the case leaves behind of descriptors, mappings and threads is a measurement of it, with the limit 0."""
-    maps.registrations(pydoca_device, 4096)  # opens what a process keeps from its first context on
+    """Measures the descriptors, mappings and threads that the case leaves behind; the limit is 0."""
+    maps.registrations(pydoca_device, 4096)  # this opens the descriptors that a process keeps from its first context on
     before = resources.Usage.now()
     yield
     grown = resources.settled(before) - before

@@ -1,4 +1,4 @@
-"""How much a case does: it depends on the level alone, so that a run can be repeated."""
+"""The amount of work of a case. It depends on the level alone, so that a run can be repeated."""
 
 from __future__ import annotations
 

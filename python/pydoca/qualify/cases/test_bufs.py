@@ -1,4 +1,4 @@
-"""BUF: inventories, lists, and what tasks do to their destination."""
+"""BUF: inventories, lists, and the effects of tasks on their destination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CAP: what the device says that it can do is what it does."""
+"""CAP: the device does what its capabilities say."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_limits_are_true(
 def test_capabilities_are_those_of_the_card(
     pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure
 ) -> None:
-    """A simulated card is compared with its topology; another one with the limits' table [expect]."""
+    """A simulated card is compared with its topology, another card with the table [expect] of the limits."""
     shown = pydoca_device.info.to_dict()["capabilities"]
     for name, value in _flat(shown):
         if f"capabilities.{name}" in pydoca_run.expected:

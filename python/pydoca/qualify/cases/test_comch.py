@@ -58,7 +58,7 @@ def test_round_trip(pydoca_pair: Pair, pydoca_run: CaseRun, pydoca_measure: Meas
         try:
             round_trip.extend(np.array(host.call(remote.ask, host.device, name, count, size)))
         except RuntimeError:
-            served.result()  # where both ends fail, the server's error says why
+            served.result()  # if both ends fail, the server's error has the reason
             raise
     served.result()
 

@@ -53,7 +53,7 @@ def test_threads(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measu
 def test_processes(
     pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: CaseRun, pydoca_measure: Measure
 ) -> None:
-    """This one, and the process of the same side."""
+    """The two processes are this one and the process of the same side."""
     same = pydoca_pair.dpu if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.host
     call = same.start(remote.copy_much, same.device, 1000, float(at(pydoca_run, quick=1, full=10)))
     copies, damaged = remote.copy_much(pydoca_device.name, 5000, float(at(pydoca_run, quick=1, full=10)))

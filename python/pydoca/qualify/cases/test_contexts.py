@@ -1,4 +1,4 @@
-"""CTX: contexts of each library start, stop and fail again and again, and each task ends once, with what is its own."""
+"""CTX: contexts of each library start, stop and fail repeatedly, and each task ends once with its own result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API: promises of the public API, one by one: what calls return, count, refuse and leave unchanged."""
+"""API: promises of the public API, one by one: the values that calls return and count, and their refusals."""
 
 from __future__ import annotations
 

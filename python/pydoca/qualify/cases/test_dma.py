@@ -158,8 +158,8 @@ def test_both_directions(sides: Sides, pydoca_measure: Measure) -> None:
     "DMA-DRIFT", title="latency stays what it was, under load", levels=("quick", "full", "soak"), seconds=8
 )
 def test_drift(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    """Thermal throttling shows itself as a drift, and so does a list that is searched for ever longer."""
-    time.sleep(2)  # the cases before have left the device warm
+    """A drift shows thermal throttling, or a search through a list that grows."""
+    time.sleep(2)  # the previous cases have left the device warm
     trend = Trend()
     with pydoca_measure("dma.lat.load", unit="us", stat="p50", better="lower", n_min=1000) as latency:
         trend.run(partial(dma.latency, pydoca_device, 4096), latency.seconds, pydoca_run.must_stop)

@@ -1,4 +1,4 @@
-"""INV: the device is there, is what it should be, and is where it should be."""
+"""INV: the device exists, and has the expected properties and place."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_contexts(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
         pydoca_measure.record(f"inv.{name}.descriptors", usage.descriptors, unit="1", max=0)
         pydoca_measure.record(f"inv.{name}.mappings", usage.mappings, unit="1", max=0)
         pydoca_measure.record(f"inv.{name}.threads", usage.threads, unit="1", max=0)
-        if count >= 60:  # fewer cycles say nothing of an allocator
+        if count >= 60:  # fewer cycles show nothing of an allocator
             pydoca_measure.record(f"inv.{name}.resident", usage.resident / 1024, unit="KiB", max=count * 2)
 
 
@@ -144,9 +144,9 @@ def test_clocks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measur
         count = clocks.readings(pydoca_device, which, seconds) + clocks.crossings(pydoca_device, which, 1000)
         name = f"clock.{clocks.name_of(which)}"
         pydoca_measure.record(f"{name}.readings", count, unit="1", min=1)
-        if which != pydoca.ClockType.NIC_DPA_TIMER:  # no capability tells its frequency
+        if which != pydoca.ClockType.NIC_DPA_TIMER:  # its frequency is not a capability
             wrong = clocks.deviation(pydoca_device, which, at(pydoca_run, smoke=100, quick=300, full=10_000) / 1e3)
             pydoca_measure.record(f"{name}.deviation", wrong, unit="ppm", better="lower", max=150)
     if pydoca.ClockType.NIC_REAL_TIME in clocks.clocks(pydoca_device):
-        most = 5 if pydoca_device.info.backend == "sim" else None  # that of a card may be in TAI, or not set at all
+        most = 5 if pydoca_device.info.backend == "sim" else None  # a card's clock may be in TAI, or not set at all
         pydoca_measure.record("clock.offset", abs(clocks.offset(pydoca_device)), unit="s", better="lower", max=most)

@@ -1,4 +1,4 @@
-"""LNK, ENV: the port, its errors, temperature and the kernel's log. They are about hardware."""
+"""LNK, ENV: the port, its errors, temperature and the kernel's log. These cases need hardware."""
 
 from __future__ import annotations
 

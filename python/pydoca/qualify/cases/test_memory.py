@@ -70,7 +70,7 @@ def test_export_between_processes(
 
 
 def _both_ways(pair: Pair, size: int, seed: int, origin: str, count: int) -> list[float]:
-    """The DPU reads the host's memory so often, and writes it at the end; milliseconds of each import."""
+    """Milliseconds of each import; the DPU reads the host's memory repeatedly, and writes it at the end."""
     blob, digest = pair.host.call(remote.lend, pair.host.device, size, seed, origin)
     times = []
     with Stand() as stand, pydoca.open_device(pair.dpu.device, side="dpu") as dpu:

@@ -29,7 +29,7 @@ pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("dma")
 def test_random_walk(
     pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
 ) -> None:
-    """Smoke has a number of steps, so that it can be repeated; the other levels have a time."""
+    """Level smoke has a number of steps, so that it can be repeated; the other levels have a time."""
     end = time.monotonic() + pydoca_run.seconds
 
     def over(steps: int) -> bool:

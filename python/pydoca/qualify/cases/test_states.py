@@ -1,4 +1,4 @@
-"""OBJ: what each kind of object tells of itself, and what its states allow, in every state that it has."""
+"""OBJ: the properties of each kind of object and the operations that its states allow, in every state."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_ping_pong(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_measu
 @pytest.mark.pydoca_case("SYN-3", title="additions of two processes at once give the exact sum", levels=QUICK)
 @pytest.mark.pydoca_needs("pair", "sim")
 def test_writers(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: CaseRun) -> None:
-    """This process is one writer, and the process of the other side another one."""
+    """This process is one writer, and the process of the other side is another."""
     other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
     count = at(pydoca_run, quick=20_000, full=1_000_000)
     with (
