@@ -1,5 +1,5 @@
-"""Engines of measurement and of verified data: functions of a device, which know nothing of pytest.
+"""Engines of measurement and of verified data: functions of a device that do not use pytest.
 
 Each checks every byte that it moves, and raises a DeviceFault that says what the device did wrong. Generators that take
-`until` go on until that function is true, which they call between samples.
+`until` go on until that function is true; they call it between samples.
 """

@@ -9,12 +9,12 @@ from pydoca import ClockType
 from pydoca.qualify.bench.waiting import DeviceFault, duty
 
 CLOCKS = (ClockType.NIC_FREE_RUNNING, ClockType.NIC_REAL_TIME, ClockType.NIC_DPA_TIMER)
-_TOLERANCE = 1e-3  # an oscillator deviates by far less, also from a clock that NTP adjusts
+_TOLERANCE = 1e-3  # an oscillator deviates by far less, even from a clock that NTP adjusts
 _COARSE = 2000  # nanoseconds by which a reading may be rounded
 
 
 def clocks(device: pydoca.Device) -> list[ClockType]:
-    """Those that the device has."""
+    """The clocks that the device has."""
     return [each for each in CLOCKS if pydoca.Clock.is_supported(device.info, each)]
 
 
@@ -24,9 +24,9 @@ def name_of(which: ClockType) -> str:
 
 
 def readings(device: pydoca.Device, which: ClockType, seconds: float) -> int:
-    """Reads the clock for so long; each reading must be where the time that has passed puts it. Returns how many.
+    """Reads the clock for some seconds; each reading must fit the time that has passed. Returns the count.
 
-    This machine's clock is read before and after each: a thread that is delayed widens what is allowed.
+    This machine's clock is read before and after each: a delay of the thread widens the allowed range.
     """
     with pydoca.Clock(device) as clock:
         unit = 1e9 / _frequency(clock, which, seconds)  # nanoseconds
@@ -48,14 +48,14 @@ def readings(device: pydoca.Device, which: ClockType, seconds: float) -> int:
 
 
 def _reading(clock: pydoca.Clock, which: ClockType) -> tuple[int, int, int]:
-    """The clock, between two readings of this machine's."""
+    """One reading of the clock between two readings of this machine's."""
     before = time.monotonic_ns()
     now = clock.timestamp(which)
     return before, now, time.monotonic_ns()
 
 
 def _frequency(clock: pydoca.Clock, which: ClockType, seconds: float) -> float:
-    """Hz. No capability tells that of the DPA's timer: it is measured, and must then stay."""
+    """The frequency in Hz. That of the DPA's timer is not a capability: it is measured, and must then stay."""
     if which == ClockType.NIC_FREE_RUNNING:
         return pydoca.Clock.free_running_frequency(clock.device.info)
     if which == ClockType.NIC_REAL_TIME:
@@ -69,14 +69,14 @@ def _frequency(clock: pydoca.Clock, which: ClockType, seconds: float) -> float:
 
 
 def _close_reading(clock: pydoca.Clock, which: ClockType) -> tuple[int, int]:
-    """This machine's clock and the device's, by the one of some readings that was not delayed."""
+    """This machine's clock and the device's, from the reading with the smallest delay."""
     tries = [_reading(clock, which) for _ in range(20)]
     before, now, _ = min(tries, key=lambda each: each[2] - each[0])
     return before, now
 
 
 def deviation(device: pydoca.Device, which: ClockType, seconds: float) -> float:
-    """By how many millionths the clock is faster, or slower, than this machine's, by its readings over so long."""
+    """The deviation of the clock from this machine's in millionths, measured over some seconds."""
     with pydoca.Clock(device) as clock:
         frequency = _frequency(clock, which, seconds)
         begin, first = _close_reading(clock, which)
@@ -86,13 +86,13 @@ def deviation(device: pydoca.Device, which: ClockType, seconds: float) -> float:
 
 
 def offset(device: pydoca.Device) -> float:
-    """Seconds by which the device's time of day is ahead of this machine's; behind it where negative."""
+    """Seconds by which the device's time of day is ahead of this machine's; negative if it is behind."""
     with pydoca.Clock(device) as clock:
         return (clock.timestamp(ClockType.NIC_REAL_TIME) - time.time_ns()) / 1e9
 
 
 def crossings(device: pydoca.Device, which: ClockType, count: int) -> int:
-    """Two clocks read together: both lie where single readings before and after put them. Returns how many."""
+    """Reads two clocks together: both lie between single readings before and after. Returns the count."""
     with duty("read clocks together"), pydoca.Clock(device) as clock:
         for number in range(count):
             before = clock.timestamp(which), clock.timestamp(ClockType.HOST_MONOTONIC)

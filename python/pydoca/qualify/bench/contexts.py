@@ -1,4 +1,4 @@
-"""One life of a context of each library, made, used once and ended: leaks are what such a life leaves behind."""
+"""One life of a context of each library: made, used once and ended. A leak is what such a life leaves behind."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _wait(device: pydoca.Device) -> None:
 
 
 def _serve(device: pydoca.Device) -> None:
-    """A server that nobody calls."""
+    """A server without a client."""
     with Stand() as stand:
         pe = stand.engine()
         representor = stand.enter_context(device.open_representor(device.representors()[0]))
@@ -92,7 +92,7 @@ def _invalidate(device: pydoca.Device) -> None:
 
 
 def _fail(device: pydoca.Device) -> None:
-    """A copy that fails, as its destination is too short; its context stops."""
+    """A copy that fails because its destination is too short; its context stops."""
     with Stand() as stand:
         pe, bufs = stand.engine(), stand.bufs(2)
         mmap = stand.enter_context(device.mmap(pydoca.alloc(_SIZE)))

@@ -20,11 +20,11 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, finis
 from pydoca.qualify.bench.zones import Damage, Zoned, require_equal
 
 BATCH = 64  # samples between two looks at `until`
-_STAMPED = 512  # every so many words of the source change before each sample, so that stale data is seen
+_STAMPED = 512  # words; one in this many changes before each sample, so that stale data is seen
 
 
 class Ends(NamedTuple):
-    """Where a copy begins and ends: memory of the device's side, or of the other one."""
+    """The ends of a copy: memory of the device's side, or of the other side."""
 
     src: pydoca.Mmap
     dst: pydoca.Mmap
@@ -33,7 +33,7 @@ class Ends(NamedTuple):
 
 
 def sizes_up_to(largest: int) -> list[int]:
-    """1, odd sizes around powers of two, and the largest."""
+    """Sizes: 1, odd sizes around powers of two, and the largest."""
     sizes = {1, 2, 3, 7, 8, 63, 64, 65, largest}
     for power in range(7, largest.bit_length()):
         sizes |= {(1 << power) - 1, 1 << power, (1 << power) + 1}
@@ -41,9 +41,9 @@ def sizes_up_to(largest: int) -> list[int]:
 
 
 def lengths(largest: int, seed: int = 0) -> list[int]:
-    """1 to 130 bytes, the sizes above, the neighbours of pages, each remainder modulo 64, and random ones.
+    """Sizes: 1 to 130 bytes, those of sizes(), the neighbours of pages, each remainder modulo 64, and random ones.
 
-    The places of the remainders, and what is random, follow from the seed.
+    The places of the remainders and the random sizes follow from the seed.
     """
     rng = random.Random(seed)
     sizes = {*range(1, 131), *sizes_up_to(largest)}
@@ -54,13 +54,13 @@ def lengths(largest: int, seed: int = 0) -> list[int]:
 
 
 def fitting(device: pydoca.Device, sizes: Iterable[int]) -> list[int]:
-    """Those that the device copies in one task."""
+    """The sizes that the device copies in one task."""
     largest = pydoca.Dma.max_buf_size(device.info)
     return [size for size in sizes if size <= largest]
 
 
 def depth_for(device: pydoca.Device, wanted: int) -> int:
-    """So many tasks, or as many as a context of the device may have."""
+    """The wanted number of tasks, or as many as a context of the device may have."""
     return min(wanted, pydoca.Dma.max_num_tasks(device.info))
 
 
@@ -72,9 +72,9 @@ def integrity(
     seed: int = 0,
     memory: Callable[[Stand, int], tuple[Zoned, Zoned]] | None = None,
 ) -> Iterator[Damage]:
-    """Copies each pattern in each size from and to each pair of offsets; yields what is wrong, true or false.
+    """Copies each pattern in each size from and to each pair of offsets; yields the damage, false if there is none.
 
-    Source and destination have pydoca's memory on the device's own side, or are what memory(stand, capacity) makes.
+    Source and destination are pydoca's memory on the device's own side, or the memory of memory(stand, capacity).
     """
     sizes, offsets = list(sizes), list(offsets)
     capacity = max(sizes) + max(max(pair) for pair in offsets)
@@ -106,7 +106,7 @@ def _copy(dma: pydoca.Dma, src: pydoca.Buf, dst: pydoca.Buf, size: int, what: st
 
 
 def local(stand: Stand, device: pydoca.Device, size: int) -> Ends:
-    """Both ends are memory of the device's own side."""
+    """Ends in memory of the device's own side."""
     memories = [stand.enter_context(pydoca.alloc(size)) for _ in range(2)]
     maps = [stand.enter_context(device.mmap(memory)) for memory in memories]
     source, target = (view(memory) for memory in memories)
@@ -115,7 +115,7 @@ def local(stand: Stand, device: pydoca.Device, size: int) -> Ends:
 
 
 def remote(stand: Stand, device: pydoca.Device, other: pydoca.Device, size: int, *, read: bool) -> Ends:
-    """One end is memory of the other side of the PCIe link: the source when `read`, else the destination."""
+    """Ends of which one is memory of the other side of the PCIe link: the source when `read`, else the destination."""
     here = local(stand, device, size)
     theirs = stand.enter_context(pydoca.alloc(size))
     exported = stand.enter_context(other.mmap(theirs, access="local_read_write|pci_read_write"))
@@ -131,7 +131,7 @@ def remote(stand: Stand, device: pydoca.Device, other: pydoca.Device, size: int,
 def pieces(
     stand: Stand, ends: Ends, size: int, depth: int
 ) -> tuple[list[pydoca.Buf], list[pydoca.Buf], pydoca.ProgressEngine]:
-    """Bufs of equal size, one behind the other, at both ends; and an engine, which stops before they are released."""
+    """Bufs of equal size, one after the other, at both ends; and an engine that stops before they are released."""
     inventory, pe = stand.bufs(2 * depth), stand.engine()
     src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
     dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
@@ -162,7 +162,10 @@ class Copies:
         self.what = f"{depth} copies of {size} bytes"
 
     def run(self) -> int:
-        """All of them, once; nanoseconds from the first submission to the last completion. The data is verified."""
+        """Runs all copies once, and verifies the data.
+
+        Returns nanoseconds from the first submission to the last completion.
+        """
         self.prepare()
         with duty(self.what):
             begin = time.perf_counter_ns()
@@ -174,21 +177,21 @@ class Copies:
         return taken
 
     def run_one(self) -> int:
-        """The same for the first one alone, without the cost of a list."""
+        """Runs the first copy alone, without the cost of a list; returns nanoseconds."""
         self.prepare()
         taken = waiting.time_of(self.tasks[0], self.what)
         require_equal(self.ends.target, self.ends.source, self.what)
         return taken
 
     def run_one_by(self, wait: waiting.Wait) -> int:
-        """The same as run_one() with another wait."""
+        """Does the same as run_one(), with another wait."""
         self.prepare()
         taken = waiting.time_by(wait, self.pe, self.tasks[0], self.what)
         require_equal(self.ends.target, self.ends.source, self.what)
         return taken
 
     def prepare(self) -> None:
-        """New data at the source, and room at the destination, before each round."""
+        """Writes new data to the source and empties the destination, before each round."""
         self._number += 1
         if self._stamps is not None:
             self._stamps[:] = self._number
@@ -232,7 +235,7 @@ def rate(device: pydoca.Device, depth: int, until: Callable[[], bool], size: int
 def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iterator[NDArray[np.float64]]:
     """Microseconds from submission to completion with one copy in flight; BATCH samples at a time.
 
-    Each sample is of one copy, as the tail is what counts; reading the clock is part of it, some 50 ns.
+    Each sample is one copy, since the tail counts; it includes reading the clock, some 50 ns.
     """
     with Stand() as stand:
         copies = Copies(stand, device, local(stand, device, size), size, 1)
@@ -241,7 +244,7 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
 
 
 def late_share(device: pydoca.Device, size: int, count: int) -> float:
-    """The share of late copies among so many that follow one another, as `bench.delays.tail` tells them."""
+    """The share of late copies among count that follow one another, as `bench.delays.tail` finds them."""
     with Stand() as stand:
         copies = Copies(stand, device, local(stand, device, size), size, 1)
         return tail.late_share(partial(copies.run_one_by, waiting.poll), count)
@@ -273,7 +276,7 @@ def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64)
 
 
 def mixed_order(device: pydoca.Device, rounds: int, large: int = 1 << 20, depth: int = 16) -> int:
-    """Small copies behind large ones, with ordered completions; returns completions out of order."""
+    """Small copies after large ones, with ordered completions; returns completions out of order."""
     depth, large = depth_for(device, depth), min(large, pydoca.Dma.max_buf_size(device.info))
     disorders, seen = 0, list[int]()
     with Stand() as stand:
@@ -302,7 +305,7 @@ def mixed_order(device: pydoca.Device, rounds: int, large: int = 1 << 20, depth:
 
 
 class _Order:
-    """What completions must be: each once, in the order of submission, with its data in place."""
+    """Checks completions: each comes once, in the order of submission, with its data in place."""
 
     def __init__(self, ends: Ends, size: int) -> None:
         self.disorders = self.invisible = 0
@@ -328,7 +331,10 @@ class _Order:
 
 
 def run_together(*several: Copies) -> int:
-    """One round of each, all in flight at once; nanoseconds from the first submission to the last completion."""
+    """Runs one round of each, all in flight at once.
+
+    Returns nanoseconds from the first submission to the last completion.
+    """
     for copies in several:
         copies.prepare()
     with duty("copies of several contexts"):

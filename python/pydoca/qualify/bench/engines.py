@@ -19,7 +19,7 @@ BATCH = 32
 
 
 def wake_ups(device: pydoca.Device, until: Callable[[], bool], size: int = 1 << 20) -> Iterator[NDArray[np.float64]]:
-    """Microseconds from the submission of a copy to its completion, by an engine that is armed and sleeps meanwhile.
+    """Microseconds from the submission of a copy to its completion, by an armed engine that sleeps.
 
     The copy is a large one, which the device does in its own time. BATCH samples at a time.
     """
@@ -55,7 +55,7 @@ def _from_thread(copies: Copies) -> int:
 
     def submit() -> None:
         nonlocal begin
-        time.sleep(0.0005)  # the engine is asleep by then
+        time.sleep(0.0005)  # the engine is asleep now
         begin = time.perf_counter_ns()
         copies.pe.submit_threadsafe(copies.tasks[0])
 
@@ -72,7 +72,7 @@ def _from_thread(copies: Copies) -> int:
 
 
 def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
-    """So many copies, some in one batch and some in two, with callbacks; each completes exactly once."""
+    """Submits copies with callbacks, some in one batch and some in two; each completes exactly once."""
     depth = depth_for(device, depth)
     size, seen = 64, [0] * depth
     with Stand() as stand:
@@ -100,7 +100,7 @@ def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
 def _one_round(
     pe: pydoca.ProgressEngine, tasks: list[pydoca.DmaMemcpyTask], dst: list[pydoca.Buf], dma: pydoca.Dma | None
 ) -> None:
-    """With dma the tasks are posted together, by its flush."""
+    """Runs the tasks once. If dma is given, its flush posts them together."""
     for buf in dst:
         buf.reset_data_len()
     with duty(f"a round of {len(tasks)} copies"):
@@ -115,7 +115,7 @@ def _one_round(
 
 
 def stop_in_flight(device: pydoca.Device, depth: int = 16) -> tuple[int, int]:
-    """A context stops with its tasks in flight, each of which ends once, and starts again.
+    """A context stops with its tasks in flight, and starts again; each task ends once.
 
     Returns how many completed, and how many were flushed.
     """

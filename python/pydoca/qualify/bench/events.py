@@ -44,7 +44,7 @@ def operations(device: pydoca.Device, count: int, rng: random.Random) -> int:
 
 
 class _Waits(NamedTuple):
-    """The three kinds of one way to wait."""
+    """Waits of the three kinds, in one way."""
 
     eq: Callable[..., None]
     gt: Callable[..., None]
@@ -52,14 +52,14 @@ class _Waits(NamedTuple):
 
 
 def _waits_of(event: pydoca.SyncEvent, number: int) -> _Waits:
-    """Those that spin, and those that yield, in turn."""
+    """The waits that spin and those that yield, in turn."""
     if number % 2:
         return _Waits(event.wait_eq, event.wait_gt, event.wait_neq)
     return _Waits(event.wait_eq_yield, event.wait_gt_yield, event.wait_neq_yield)
 
 
 def _wait_for(event: pydoca.SyncEvent, value: int, mask: int, number: int) -> None:
-    """Waits of each kind whose condition holds: they end at once."""
+    """Checks that waits of each kind end at once if their condition holds."""
     masked, waits = value & mask, _waits_of(event, number)
     waits.eq(value, timeout=waiting.PATIENCE)
     waits.eq(masked, mask, timeout=waiting.PATIENCE)
@@ -69,7 +69,7 @@ def _wait_for(event: pydoca.SyncEvent, value: int, mask: int, number: int) -> No
 
 
 def refusals(device: pydoca.Device) -> int:
-    """Waits of each kind whose condition does not hold, because of one bit of value or mask: they do not end.
+    """Checks that waits of each kind do not end if one bit of value or mask makes their condition false.
 
     Returns how many there were.
     """
@@ -117,7 +117,7 @@ def imported(device: pydoca.Device, other: pydoca.Device) -> int:
 def with_tasks(
     stand: Stand, device: pydoca.Device, num_tasks: int, **callbacks: Any
 ) -> tuple[pydoca.ProgressEngine, pydoca.SyncEventContext]:
-    """A sync event as a context, with so many tasks of each kind, and its engine."""
+    """A sync event as a context with num_tasks tasks of each kind, and its engine."""
     event = pydoca.SyncEvent(device)
     stand.callback(event.close)
     pe = stand.engine()
@@ -183,11 +183,11 @@ def masked_tasks(device: pydoca.Device) -> int:
 
 MASKS: list[int] = [
     (1 << 8 * size) - 1 << 8 * place for size in (1, 2, 4, 8) for place in range(9 - size)
-]  # what wait tasks take
+]  # the operands that wait tasks take
 
 
 def waits(device: pydoca.Device, count: int) -> int:
-    """Waits of each kind for values that another thread sets only when it is asked, as many as there is time for.
+    """Waits of each kind for values that another thread sets on request, as many as there is time for.
 
     Returns how many there were.
     """
@@ -225,7 +225,7 @@ def _answer(ask: pydoca.SyncEvent, answer: pydoca.SyncEvent, count: int) -> None
 
 
 def time_out(device: pydoca.Device, seconds: float) -> float:
-    """How much longer than asked a wait takes that nothing ends, in seconds."""
+    """The seconds by which a wait without an event exceeds its time-out."""
     with pydoca.SyncEvent(device) as event:
         begin = time.monotonic()
         try:
@@ -251,7 +251,7 @@ class Partner:
         self.rounds = 0
 
     def round(self) -> int:
-        """One round trip, in nanoseconds. Its wait must have ended with the partner's answer, and not before."""
+        """Nanoseconds of one round trip. Its wait must end with the partner's answer, and not before."""
         self.rounds += 1
         begin = time.perf_counter_ns()
         self.ping.update_set(self.rounds)

@@ -1,4 +1,4 @@
-"""Graphs: chains of copies with functions in between, their data, their cost, and a failure in the middle."""
+"""Graphs: chains of copies with functions between them, their data, their cost, and a failure in the middle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE = 256  # bytes of each copy
 
 
 class Chain:
-    """Copies, each from where the one before copied to, and after each one a function that notes that it ran."""
+    """A chain of copies, each from the destination of the one before; after each, a function notes that it ran."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, length: int) -> None:
         self.length = length
@@ -58,7 +58,7 @@ class Chain:
             raise ValueError("this function fails on purpose")
 
     def prepare(self, seed: int) -> None:
-        """New data at the begin of the chain, and room behind it."""
+        """Writes new data to the begin of the chain, and empties the rest."""
         self.ran.clear()
         self.pieces[1:] = 0
         self.pieces[0] = prbs31(SIZE, seed)
@@ -66,7 +66,7 @@ class Chain:
             dst.reset_data_len()
 
     def run(self, seed: int, wait: waiting.Wait | None = None) -> int:
-        """Runs the graph once, and verifies the data at its end; nanoseconds. wait is how the thread waits for that."""
+        """Runs the graph once, and verifies the data at its end; returns nanoseconds. The thread waits by wait."""
         self.prepare(seed)
         what = f"a graph of {self.length} copies"
         with duty(what):
@@ -84,7 +84,7 @@ class Chain:
 
 
 def run(device: pydoca.Device, length: int, times: int) -> int:
-    """Runs a chain so often; returns how many nodes have run."""
+    """Runs a chain several times; returns how many nodes have run."""
     with Stand() as stand:
         chain = Chain(stand, device, length)
         for seed in range(times):
@@ -103,7 +103,7 @@ def node_cost(device: pydoca.Device, length: int, until: Callable[[], bool]) -> 
 
 
 def failure_in_the_middle(device: pydoca.Device, length: int = 8) -> None:
-    """What depends on the failed node does not run, there is one error, and the graph runs again."""
+    """Checks that nodes after a failed one do not run, that there is one error, and that the graph runs again."""
     middle = length // 2
     with Stand() as stand:
         chain = Chain(stand, device, length)

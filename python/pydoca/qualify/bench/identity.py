@@ -1,4 +1,4 @@
-"""What functions say of themselves: no two are the same one, and a representor tells the function's own properties."""
+"""The identity of functions: no two are the same, and a representor has the properties of its function."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ Function = pydoca.DeviceInfo | pydoca.RepresentorInfo
 
 
 def _mac(info: pydoca.DeviceInfo) -> str:
-    """Empty where there is none, or where none was set."""
+    """The MAC address; empty if there is none or none was set."""
     address: str | None = info.to_dict()["mac_addr"]
     return "" if address is None or not address.strip("0:") else address
 
 
 def _address(info: pydoca.DeviceInfo) -> Hashable:
-    """SFs have the address of their parent, and an index."""
+    """The PCI address. SFs have the address of their parent, and an index."""
     if not info.pci_addr:
         return ""
     return (info.side, info.pci_addr, info.sf_index if info.func_type is pydoca.PciFuncType.SF else None)
 
 
-# What two functions never have in common; what is empty is not compared.
+# Properties that no two functions share; empty ones are not compared.
 _OF_FUNCTIONS: dict[str, Callable[[pydoca.DeviceInfo], Hashable]] = {
     "MAC address": _mac,
     "VUID": lambda info: info.vuid,
@@ -38,11 +38,11 @@ _OF_REPRESENTORS: dict[str, Callable[[pydoca.RepresentorInfo], Hashable]] = {
     "interface": lambda info: info.iface_name,
     "VHCA id": lambda info: info.vhca_id,
 }
-_IN_COMMON = ("vuid", "pci_addr", "func_type", "vhca_id")  # of a function and its representor
+_IN_COMMON = ("vuid", "pci_addr", "func_type", "vhca_id")  # properties that a function and its representor share
 
 
 def functions(backend: str) -> int:
-    """All functions that this process sees are different ones, also at the next look; returns how many."""
+    """Checks that all functions that this process sees differ, and stay the same in a second list; returns how many."""
     with duty("list the devices"):
         found, again = ([each for each in pydoca.devices() if each.backend == backend] for _ in range(2))
     if found != again:
@@ -67,7 +67,7 @@ def names(info: pydoca.DeviceInfo) -> int:
 
 
 def representors(device: pydoca.Device) -> int:
-    """Representors are of different functions, and tell the same as these do; returns how many were compared."""
+    """Checks that representors belong to different functions, and have their properties; returns how many."""
     with duty("list the representors"):
         shown = device.representors()
     for what, of in _OF_REPRESENTORS.items():
@@ -104,7 +104,7 @@ def _named(infos: Iterable[pydoca.DeviceInfo]) -> list[str]:
 
 
 def unrepresented() -> list[str]:
-    """Functions of the host of which no device of the DPU has a representor, where a process sees both sides.
+    """Functions of the host without a representor on the DPU, if this process sees both sides.
 
     Raises DeviceFault when two devices have a representor of one function.
     """

@@ -31,14 +31,14 @@ REFUSALS = (
 
 
 class Copier:
-    """Single copies between any maps, each in a context of its own: one that fails stops its context."""
+    """Single copies between any maps, each in its own context: one that fails stops its context."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         self.device = device
         self._pe = stand.engine()
 
     def copy(self, src: pydoca.Mmap, dst: pydoca.Mmap, size: int, from_: int = 0, to: int = 0) -> None:
-        """Raises the device's error."""
+        """Copies once, and raises the device's error."""
         with Stand() as stand:
             inventory = stand.bufs(2)
             source = stand.keep(inventory.get_by_data(src, src.addr + from_, size))
@@ -48,7 +48,7 @@ class Copier:
 
 
 def registrations(device: pydoca.Device, size: int, unaligned: bool = False) -> float:
-    """Maps so many bytes, copies their last 64 to their first ones, and unmaps; milliseconds of the two per GiB."""
+    """Maps size bytes, copies the last 64 to the first ones, and unmaps; milliseconds of map and unmap per GiB."""
     memory: Any = np.zeros(size + 64, np.uint8)[1:][:size] if unaligned else pydoca.alloc(size)
     array = view(memory)
     array[-64:] = prbs31(64, size)
@@ -68,7 +68,7 @@ def registrations(device: pydoca.Device, size: int, unaligned: bool = False) -> 
 
 
 def read_only_source(device: pydoca.Device, size: int = 4096) -> None:
-    """Memory that the program may not write is a source, and never a destination."""
+    """Checks that memory that the program may not write is a source, and never a destination."""
     data = bytes(prbs31(size, 3))
     memory = pydoca.alloc(size)
     with Stand() as stand:
@@ -82,7 +82,7 @@ def read_only_source(device: pydoca.Device, size: int = 4096) -> None:
 
 
 def cells(sides: Sides) -> Iterator[tuple[str, bool, bool]]:
-    """Every combination of permissions and every operation: the cell's name, whether it is allowed, and whether it was.
+    """Tries every operation with every combination of permissions; yields its name, its permission and its success.
 
     The memory is the host's, as only a host exports over PCIe, and the DPU is the peer.
     """
@@ -124,7 +124,7 @@ def lend(device: pydoca.Device, memory: pydoca.Memory, access: Access) -> pydoca
 
 
 def is_refused(attempt: Callable[[], object]) -> bool:
-    """Whether it raises what forbidden accesses raise."""
+    """Tells whether the call raises an error of a forbidden access."""
     try:
         attempt()
     except REFUSALS:
@@ -136,7 +136,7 @@ _stamps = itertools.count(1)
 
 
 def _moves(copier: Copier, src: pydoca.Mmap, dst: pydoca.Mmap, source: Any, target: Any) -> bool:
-    """Whether the copy is done; a refused one must change nothing."""
+    """Tells whether the copy is done; a refused one must change nothing."""
     from_, to = view(source), view(target)
     from_[:] = prbs31(64, next(_stamps))
     to[:] = 0
@@ -151,7 +151,7 @@ def _moves(copier: Copier, src: pydoca.Mmap, dst: pydoca.Mmap, source: Any, targ
 
 
 def bounds(device: pydoca.Device, size: int = 4096) -> int:
-    """Bufs outside of their map are refused, and the device stays usable; returns how many were."""
+    """Checks that bufs outside of their map are refused, and that the device stays usable; returns how many."""
     with Stand() as stand:
         mmap = stand.enter_context(device.mmap(pydoca.alloc(size)))
         inventory, copier = stand.bufs(2), Copier(stand, device)
@@ -190,9 +190,9 @@ def exhaust_inventory(device: pydoca.Device, elements: int = 64) -> None:
 def scatter_lists(
     device: pydoca.Device, longest: int, seed: int, memory: Callable[[Stand, int], Ends] | None = None
 ) -> int:
-    """Copies from and to lists of 1 up to so many elements, whose places are in random order; returns the copies.
+    """Copies from and to lists of 1 to longest elements, whose places are in random order; returns the copies.
 
-    The memory is of the device's own side, or what memory(stand, size) makes.
+    The memory is on the device's own side, or the memory of memory(stand, size).
     """
     piece = 96
     size = piece * longest
@@ -222,7 +222,7 @@ def scatter_lists(
 
 
 def chained(bufs: list[pydoca.Buf]) -> pydoca.Buf:
-    """The first one, as the head of a list of all."""
+    """Chains all bufs to a list; returns its head."""
     for buf in bufs[1:]:
         bufs[0].chain(buf)
     return bufs[0]

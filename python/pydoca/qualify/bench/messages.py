@@ -16,7 +16,7 @@ from pydoca.qualify.bench.sides import Sides, fresh_name
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused, until_true
 
 BATCH = 64
-WINDOW = 32  # messages on their way
+WINDOW = 32  # messages in flight
 
 
 class Link:
@@ -40,7 +40,7 @@ class Link:
 
 
 def message(number: int, length: int) -> bytes:
-    """Starts with its number, as far as it has room."""
+    """A message that starts with its number, if it is long enough."""
     head = number.to_bytes(4, "little")
     return (head + _BODY[number % 251 :][: max(0, length - 4)])[:length]
 
@@ -54,7 +54,7 @@ def _receive(connection: comch.Connection, what: str) -> bytes:
 
 
 def check(got: bytes, expected: bytes, what: str) -> None:
-    """Raises DeviceFault when a message has not the expected length and bytes."""
+    """Raises DeviceFault unless a message has the expected length and bytes."""
     if got == expected:
         return
     if len(got) != len(expected):
@@ -64,7 +64,7 @@ def check(got: bytes, expected: bytes, what: str) -> None:
 
 
 def lengths(sides: Sides, all_lengths: list[int]) -> int:
-    """A message of each length, both ways; returns how many. Content, order and number are exact."""
+    """Sends a message of each length, both ways, and checks content, order and number; returns how many."""
     with Stand() as stand:
         link = Link(stand, sides)
         for way, sender, receiver in (
@@ -140,7 +140,7 @@ def rate(sides: Sides, size: int, until: Callable[[], bool]) -> Iterator[float]:
 
 
 def back_pressure(sides: Sides, queue: int = 4, messages: int = 512) -> int:
-    """A reader that does not read holds the sender back, and nothing is lost; returns how many waited at the sender."""
+    """A reader that does not read holds the sender back, and nothing is lost; returns how many messages waited."""
     comch_limits = sides.host.info.capabilities.comch
     messages = min(messages, comch_limits.max_send_tasks if comch_limits else messages)
     with Stand() as stand:
@@ -185,10 +185,10 @@ def connects(sides: Sides, count: int) -> Iterator[float]:
 
 
 def many_clients(sides: Sides, clients: int, messages: int) -> float:
-    """Each client sends its messages at once, and the server answers each; all of it reaches the one that it is for.
+    """Each client sends its messages at once, and the server answers each; every message reaches its receiver.
 
-    So many messages of each client, or as many as the server has tasks for their answers. Returns fairness: the least
-    number of messages that were served by half-time, over the most.
+    A client sends no more messages than the server has tasks for their answers. Returns fairness: the least number of a
+    client's messages that were served by half-time, over the greatest.
     """
     name, desk, limits = fresh_name(), _Desk(), sides.dpu.info.capabilities.comch
     assert limits is not None
@@ -231,14 +231,14 @@ def _answer(client: int, number: int) -> bytes:
 
 
 class _Desk:
-    """What a server knows of its clients by their messages."""
+    """The clients that a server knows from their messages."""
 
     def __init__(self) -> None:
-        self.arrived: dict[int, int] = {}  # by client
+        self.arrived: dict[int, int] = {}  # the key is the client
         self.total = 0
 
     def answer(self, connection: comch.Connection, text: bytes, _: object) -> None:
-        """A connection stays that of the client whose message came over it first."""
+        """Checks that a connection stays with the client whose message came over it first."""
         if connection.user_data is None:
             connection.user_data = int.from_bytes(text[:4], "little") >> 16
         client: int = connection.user_data
@@ -250,7 +250,7 @@ class _Desk:
 
 
 def representors(sides: Sides) -> int:
-    """A server behind each representor is reached by the function that it is of, and by no other.
+    """Only the function of a representor reaches the server behind it.
 
     Returns the number of representors whose function this process sees.
     """
@@ -287,7 +287,7 @@ def _miss(pe: pydoca.ProgressEngine, name: str, info: pydoca.DeviceInfo, what: s
 
 
 def misbehaving_clients(sides: Sides) -> None:
-    """What a client does wrong is refused, and another client's connection goes on."""
+    """A client's wrong calls are refused, and another client's connection goes on."""
     with Stand() as stand:
         link = Link(stand, sides)
         most = link.at_host.max_msg_size

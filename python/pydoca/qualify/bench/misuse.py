@@ -11,7 +11,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 
 
 class Scene:
-    """Objects in their usual states, which each misuse then gets wrong."""
+    """Objects in their usual states, on which each misuse acts."""
 
     stand: Stand
     device: pydoca.Device
@@ -134,7 +134,7 @@ MISUSES: dict[str, tuple[Callable[[Scene], None], tuple[type[pydoca.DocaError], 
 
 
 def check(device: pydoca.Device, name: str) -> None:
-    """Does one of MISUSES, and then copies, to see that the device is usable."""
+    """Does one of MISUSES, and then copies to check that the device is usable."""
     misuse, expected = MISUSES[name]
     with Stand() as stand:
         scene = Scene(stand, device)
@@ -144,7 +144,7 @@ def check(device: pydoca.Device, name: str) -> None:
 
 
 def works(device: pydoca.Device, size: int = 64) -> None:
-    """A plain copy of so many bytes."""
+    """Copies size bytes."""
     data, target = bytes(prbs31(size, 7)), pydoca.alloc(size)
     with Stand() as stand:
         with duty(f"a copy of {size} bytes"):

@@ -1,4 +1,4 @@
-"""Memory as programs have it: a device must copy from and to all of it, wherever it is from."""
+"""Memory as programs have it: a device must copy from and to memory of every origin."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _of_memfd(size: int) -> mmap.mmap:
         os.close(descriptor)
 
 
-_HUGE = 8  # pages that a case has at a time
+_HUGE = 8  # huge pages that a case has at a time
 
 # Writable memory, by its origin. A peer maps pydoca's, and the kernel copies the others'.
 ORIGINS: dict[str, Callable[[int], Any]] = {
@@ -47,7 +47,7 @@ ORIGINS: dict[str, Callable[[int], Any]] = {
 
 
 def of_this_machine() -> list[str]:
-    """The origins that there are here: huge pages are the operator's."""
+    """The origins that exist on this machine: the operator decides on huge pages."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     free = dict(line.split(":") for line in lines).get("HugePages_Free", "0")
     return [origin for origin in ORIGINS if origin != "huge pages" or int(free) >= _HUGE]

@@ -36,7 +36,7 @@ def walking(size: int, seed: int = 0) -> Bytes:
 
 
 def address_in_data(size: int, seed: int = 0) -> Bytes:
-    """Each 8 bytes hold their own offset, and the seed: data of another place, or of another transfer, is seen."""
+    """Each 8 bytes hold their own offset and the seed, which shows data of another place or of another transfer."""
     words = np.arange(0, 8 * -(-size // 8), 8, dtype=np.uint64) | np.uint64((seed & 0xFFFF) << 48)
     return words.view(np.uint8)[:size].copy()
 
@@ -61,7 +61,7 @@ def prbs31(size: int, seed: int = 0) -> Bytes:
 
 
 def _first_bytes(seed: int) -> Bytes:
-    bits = [seed >> shift & 1 for shift in range(30)] + [1]  # a sequence of zeros alone would stay so
+    bits = [seed >> shift & 1 for shift in range(30)] + [1]  # a sequence of only zeros would stay zero
     while len(bits) < 31 * 8:
         bits.append(bits[-28] ^ bits[-31])
     return np.packbits(np.array(bits, np.uint8))
@@ -82,7 +82,7 @@ PATTERNS: dict[str, Callable[[int, int], Bytes]] = {
 
 
 def numbers(bits: int = 64) -> list[int]:
-    """Numbers of up to so many bits: the neighbours of each power of two, and two whose bytes all differ.
+    """Numbers of up to bits bits: the neighbours of each power of two, and two whose bytes all differ.
 
     A register that is narrower than it should be, or that takes bytes in another order, changes some of them.
     """

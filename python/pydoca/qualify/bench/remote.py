@@ -1,4 +1,4 @@
-"""What the process at the other end does: functions with plain arguments, which it imports and runs."""
+"""Functions with plain arguments that the process at the other end imports and runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
 _Side = Literal["host", "dpu"]
 _LEAVE = 2**64 - 1
-_kept: dict[str, Any] = {}  # what stays between two calls
+_kept: dict[str, Any] = {}  # objects that stay between two calls
 
 
 def answer_pings(device: str, side: _Side, ping: bytes, pong: bytes) -> int:
@@ -45,7 +45,7 @@ def add_many(device: str, side: _Side, blob: bytes, count: int) -> None:
 
 
 def lend(device: str, size: int, seed: int, origin: str = "pydoca.alloc") -> tuple[bytes, str]:
-    """Memory of the host, with a pattern: its description and its digest. It stays until give_back()."""
+    """Exports memory of the host with a pattern; returns its description and digest. It stays until give_back()."""
     dev = pydoca.open_device(device, side="host")
     memory = ORIGINS[origin](size)
     view(memory)[:] = prbs31(size, seed)
@@ -67,7 +67,7 @@ def give_back() -> None:
 
 
 def serve_messages(device: str, representor: str, name: str, count: int) -> int:
-    """A comch server of the DPU: sends each message of one client back, after it has compared it.
+    """Runs a comch server of the DPU that compares each message of one client and sends it back.
 
     Returns how many there were, at most count: an empty message is the last one.
     """
@@ -86,9 +86,9 @@ def serve_messages(device: str, representor: str, name: str, count: int) -> int:
 
 
 def ask(device: str, name: str, count: int, size: int, seconds: float = 20.0) -> list[float]:
-    """A comch client of the host: microseconds of `count` messages and their answers, each compared.
+    """Microseconds of `count` messages of a comch client of the host and their answers, each compared.
 
-    A busy machine ends it earlier, after so many seconds: each message waits for both processes to run.
+    It ends earlier after the given seconds: on a busy machine each message waits for both processes to run.
     """
     times: list[float] = []
     end = time.monotonic() + seconds
@@ -110,7 +110,7 @@ def ask(device: str, name: str, count: int, size: int, seconds: float = 20.0) ->
 
 
 def copy_much(device: str, seed: int, seconds: float) -> tuple[int, int]:
-    """One of several processes that use a device: copies, and bytes that were wrong."""
+    """Runs as one of several processes that use a device; returns the copies and the wrong bytes."""
     from pydoca.qualify.bench import dma
 
     copies = damaged = 0

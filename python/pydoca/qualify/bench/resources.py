@@ -1,4 +1,4 @@
-"""What this process holds: descriptors, mapped memory of devices, threads. For finding leaks."""
+"""Resources of this process that show leaks: descriptors, mapped memory of devices, threads."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _PARTS = 4
 
 
 class Usage(NamedTuple):
-    """What this process holds; the difference of two is what came in between."""
+    """Resources of this process; the difference of two is the growth between them."""
 
     descriptors: int
-    mappings: int  # of memory that has a descriptor: what devices and exports use
+    mappings: int  # mappings of memory with a descriptor, as devices and exports use
     threads: int
     resident: int  # bytes
 
     @classmethod
     def now(cls) -> Usage:
-        """That of this moment, after a garbage collection."""
+        """The usage at this moment, after a garbage collection."""
         gc.collect()
         with open("/proc/self/maps") as maps:
             mappings = sum("memfd:" in line or "anon_inode" in line for line in maps)
@@ -35,13 +35,13 @@ class Usage(NamedTuple):
 
 
 def descriptors() -> int:
-    """How many this process has open."""
+    """The number of open descriptors of this process."""
     return len(os.listdir("/proc/self/fd"))
 
 
 @contextlib.contextmanager
 def only_new_objects() -> Iterator[None]:
-    """Collections of garbage look at what comes into being inside only: at all of a process they take long."""
+    """Makes collections of garbage skip the objects that exist now: a collection of a whole process takes long."""
     gc.collect()
     gc.freeze()
     try:
@@ -57,7 +57,7 @@ def resident() -> int:
 
 
 def growth(cycle: Callable[[], object], cycles: int, warm: int = 3) -> Usage:
-    """What so many cycles leave behind, beyond what a few cycles left before."""
+    """The resources that the cycles leave behind, beyond those that a few cycles before left."""
     for _ in range(warm):
         cycle()
     give_back()
@@ -71,26 +71,26 @@ def growth(cycle: Callable[[], object], cycles: int, warm: int = 3) -> Usage:
 
 
 def leaked(sizes: list[int]) -> int:
-    """Bytes that were left behind, by what was in use at the ends of equal parts of the work.
+    """The leaked bytes, from the bytes in use at the ends of equal parts of the work.
 
-    A leak of memory shows itself in each part, and what an allocator keeps for later in some: the part with the least
-    stands for all.
+    A leak of memory grows in each part; memory that an allocator keeps grows in some parts only. So the part with the
+    least growth counts for all.
     """
     return (len(sizes) - 1) * max(0, min(later - earlier for earlier, later in itertools.pairwise(sizes)))
 
 
 def give_back() -> None:
-    """Collects garbage, and has the C library return what is free of its heap: a leak would fill that first."""
+    """Collects garbage, and lets the C library return the free part of its heap: a leak would fill that first."""
     gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
     if trim is not None:
         trim(0)
 
 
 def settled(before: Usage | None = None, looks: int = 100) -> Usage:
-    """The usage; a thread or a descriptor of the fabric may take a moment to go, after what used it.
+    """The usage, once it has settled: a thread or a descriptor of the fabric may outlive its user for a moment.
 
-    Looks have no end by the clock: where a busy machine keeps this thread waiting, it does so to that one.
+    The number of looks is limited, not their time: a busy machine delays that thread as it delays this one.
     """
     usage = Usage.now()
     for _ in range(looks):

@@ -19,7 +19,7 @@ from pydoca.qualify.bench.zones import Zoned
 Algorithm = Literal["sha1", "sha256", "sha512"]
 ALGORITHMS: dict[Algorithm, int] = {"sha1": 20, "sha256": 32, "sha512": 64}  # bytes of a digest
 
-# FIPS 180's examples: the message, and the beginning of its digest.
+# Examples of FIPS 180: the message, and the beginning of its digest.
 KNOWN: dict[tuple[Algorithm, bytes], str] = {
     ("sha1", b"abc"): "a9993e364706816aba3e25717850c26c9cd0d89d",
     ("sha256", b"abc"): "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
@@ -28,7 +28,7 @@ KNOWN: dict[tuple[Algorithm, bytes], str] = {
 
 
 def algorithms(device: pydoca.Device) -> list[Algorithm]:
-    """Those that the device computes."""
+    """The algorithms that the device computes."""
     return [name for name in ALGORITHMS if pydoca.Sha.is_algorithm_supported(device.info, name)]
 
 
@@ -52,7 +52,7 @@ class Hashes:
             self.sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=1))
 
     def piece(self, begin: int, size: int) -> pydoca.Buf:
-        """A buf of a part of the message."""
+        """A buf with a part of the message."""
         return self._bufs.keep(self._inventory.get_by_data(self.source.mmap, self.source.address(begin), size))
 
     def place(self) -> pydoca.Buf:
@@ -73,7 +73,7 @@ class Hashes:
         self._bufs.close()
 
     def check(self, algorithm: Algorithm, message: bytes, what: str, place: int = 0) -> None:
-        """Hashes the message at once, from this place of the source, 0 to 63."""
+        """Hashes the message at once; its place in the source is 0 to 63."""
         self.set(message, place)
         self.digest.guard(0, ALGORITHMS[algorithm])
         dst = self.place()
@@ -84,7 +84,7 @@ class Hashes:
         self.require(algorithm, message, what, dst)
 
     def check_pieces(self, algorithm: Algorithm, message: bytes, ends: list[int], what: str) -> None:
-        """Hashes the message piece by piece; ends: where each piece ends, the last one at the message's end."""
+        """Hashes the message piece by piece; ends has the end of each piece, and the last one is the message's end."""
         self.set(message)
         self.digest.guard(0, ALGORITHMS[algorithm])
         dst = self.place()
@@ -105,7 +105,7 @@ class Hashes:
 
 
 def known_answers(device: pydoca.Device, lengths: Iterable[int], seed: int = 0, origin: str = "pydoca.alloc") -> int:
-    """The vectors of FIPS 180, and two messages of each length and algorithm; returns how many lengths were right.
+    """Hashes the vectors of FIPS 180, and two messages of each length and algorithm; returns how many lengths it had.
 
     One message begins at a multiple of 64, and the other one anywhere.
     """
@@ -126,7 +126,7 @@ def known_answers(device: pydoca.Device, lengths: Iterable[int], seed: int = 0, 
 
 
 def pieces(device: pydoca.Device, messages: int, rng: random.Random, longest: int = 4096) -> int:
-    """Messages in pieces of random sizes; returns how many pieces there were."""
+    """Hashes messages in pieces of random sizes; returns how many pieces there were."""
     count = 0
     with Stand() as stand:
         hashes = Hashes(stand, device, longest)
@@ -142,7 +142,7 @@ def pieces(device: pydoca.Device, messages: int, rng: random.Random, longest: in
 
 
 def lists(device: pydoca.Device, messages: int, rng: random.Random, longest: int = 4096) -> int:
-    """Messages whose pieces, of any sizes, lie anywhere in a list of bufs; returns how many pieces there were."""
+    """Hashes messages whose pieces, of any size, lie anywhere in a list of bufs; returns how many pieces there were."""
     most, count = min(16, pydoca.Sha.max_list_buf_num_elem(device.info)), 0
     with Stand() as stand:
         inventory, pe, source = stand.bufs(most + 1), stand.engine(), Zoned(stand, device, 2 * longest)
@@ -173,7 +173,7 @@ def lists(device: pydoca.Device, messages: int, rng: random.Random, longest: int
 
 
 def interleaved(device: pydoca.Device, rounds: int, rng: random.Random, messages: int = 3) -> int:
-    """Messages whose pieces take turns in one engine; each digest is hashlib's. Returns how many there were."""
+    """Hashes messages whose pieces take turns in one engine; each digest is hashlib's. Returns how many there were."""
     with Stand() as stand:
         pe, inventory = stand.engine(), stand.bufs(2 * messages)
         sources = [Zoned(stand, device, 4096) for _ in range(messages)]

@@ -1,4 +1,4 @@
-"""The two ends of a PCIe link, where one process sees both, as on the simulator."""
+"""The two ends of a PCIe link, if one process sees both, as on the simulator."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pydoca
 
 @dataclass(frozen=True)
 class Sides:
-    """A function of the host, a function of the DPU, and the representor that the DPU has of the host's."""
+    """A function of the host, a function of the DPU, and the DPU's representor of the host's function."""
 
     host: pydoca.Device
     dpu: pydoca.Device
-    representor: pydoca.Representor  # of host, on dpu
+    representor: pydoca.Representor  # it represents host, and dpu has it
 
     def other(self, device: pydoca.Device) -> pydoca.Device:
         """The function at the other end."""
@@ -24,7 +24,7 @@ class Sides:
 
 
 def names_of_link(device: pydoca.Device | pydoca.DeviceInfo) -> tuple[str, str] | None:
-    """The names of the host's function and of the DPU's that has its representor; None when this process sees no pair.
+    """The names of the host's function and of the DPU's that has its representor; None if this process sees no pair.
 
     The device itself is one of the two.
     """
@@ -43,7 +43,7 @@ def names_of_link(device: pydoca.Device | pydoca.DeviceInfo) -> tuple[str, str] 
 
 
 def has_link(device: pydoca.Device | pydoca.DeviceInfo) -> bool:
-    """Whether this process sees both ends of a link of the device, as on the simulator."""
+    """Tells whether this process sees both ends of a link of the device, as on the simulator."""
     info = device.info if isinstance(device, pydoca.Device) else device
     return info.backend == "sim" and names_of_link(info) is not None
 
@@ -71,5 +71,5 @@ def both_sides(device: pydoca.Device) -> Iterator[Sides]:
 
 
 def fresh_name() -> str:
-    """For a comch server, or an address that no other run uses."""
+    """A name for a comch server or an address that no other run uses."""
     return f"qualify-{secrets.token_hex(6)}"

@@ -1,4 +1,4 @@
-"""Latency that creeps: how much slower a device becomes under load, told apart from the machine's own changes."""
+"""Creeping latency: the slowdown of a device under load, told apart from the machine's own changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-_WINDOWS = 4  # fewer say nothing of a trend
+_WINDOWS = 4  # fewer windows do not show a trend
 _SLICES = 32
 _FIRST = 8
 _CONFIDENCE = 0.99
@@ -17,7 +17,7 @@ _FIXED_WORK = range(200)
 
 
 class Trend:
-    """Windows of latencies, and beside each one how long this thread takes for a fixed computation."""
+    """Windows of latencies, each with the time that this thread takes for a fixed computation."""
 
     samples: list[NDArray[np.float64]]
 
@@ -32,7 +32,7 @@ class Trend:
         seconds: float,
         must_stop: Callable[[], bool],
     ) -> None:
-        """latencies(until) yields windows of samples until it is told to end."""
+        """Takes windows of samples; latencies(until) yields them until that function is true."""
         begin = time.monotonic()
 
         def over() -> bool:
@@ -41,14 +41,14 @@ class Trend:
         for window in latencies(over):
             self.samples.append(window)
             self._times.append(time.monotonic() - begin)
-            # The quick part of both: what each can do when nothing else delays this thread.
+            # The quick part of both shows their speed when nothing else delays this thread.
             self._ratios.append(float(np.quantile(window, 0.1)) / _compute(len(window)))
 
     def growth(self) -> float:
-        """How many times longer an operation takes at the end than at the beginning, at least: 1 without a trend.
+        """The least factor by which an operation takes longer at the end than at the beginning; 1 without a trend.
 
-        The lower bound of a line through the logarithms (Theil and Sen), which single windows do not move, with a
-        confidence of 99 %.
+        It is the lower bound of a line through the logarithms (Theil and Sen), with a confidence of 99 %; single
+        windows do not move it.
         """
         slices = self._slices() if self._times else {}
         if len(slices) < _WINDOWS:
@@ -57,14 +57,14 @@ class Trend:
         return max(1.0, float(np.exp(slopes.low_slope * (max(slices) - min(slices)))))
 
     def step(self) -> float:
-        """How many times longer an operation takes in the second half of the time than in the first windows."""
+        """The factor by which an operation takes longer in the second half of the time than in the first windows."""
         if len(self._ratios) < _WINDOWS:
             return 1.0
         late = np.array(self._times) > self._times[-1] / 2
         return float(np.median(np.array(self._ratios)[late]) / np.median(self._ratios[:_FIRST]))
 
     def _slices(self) -> dict[int, float]:
-        """The logarithm of the usual ratio in each of _SLICES parts of the time: a slow device makes few windows."""
+        """The logarithm of the usual ratio in each of _SLICES parts of the time; a slow device has few windows."""
         times, ratios = np.array(self._times), np.log(self._ratios)
         places = (times / times[-1] * (_SLICES - 1)).astype(int)
         return {int(place): float(np.median(ratios[places == place])) for place in np.unique(places)}

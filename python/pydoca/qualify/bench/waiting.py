@@ -1,4 +1,4 @@
-"""Waiting for a device, and what it means when the device does not answer as it should."""
+"""Waits for a device, and faults of a device that does not answer as it should."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Literal
 
 import pydoca
 
-_LONGEST = 30.0  # seconds; what takes some, also beside a busy machine
-PATIENCE = 20.0  # seconds; an operation takes far less, also beside a busy machine
+_LONGEST = 30.0  # seconds; enough for operations of some seconds, even on a busy machine
+PATIENCE = 20.0  # seconds; an operation takes far less, even on a busy machine
 
 
 class DeviceFault(AssertionError):
-    """What the device did wrong, in one sentence."""
+    """A fault of the device, described in one sentence."""
 
 
 @contextlib.contextmanager
 def duty(what: str) -> Iterator[None]:
-    """Errors inside are the device's: the bench asks for nothing but what the device says that it can do."""
+    """Turns errors inside into faults of the device: the bench only asks for what the device says that it can do."""
     try:
         yield
     except pydoca.TimeOutError as error:
@@ -49,7 +49,7 @@ def until_true(pe: pydoca.ProgressEngine, condition: Callable[[], object], what:
 
 
 def poll(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
-    """Progresses until the condition is true, and never sleeps: for times of which each delay of the thread counts."""
+    """Progresses until the condition is true, and never sleeps; for measurements that every delay would spoil."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if not pe.progress() and time.monotonic() > end:
@@ -57,7 +57,7 @@ def poll(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) 
 
 
 def time_of(task: pydoca.Task, what: str) -> int:
-    """Nanoseconds from submission to completion, of which wait() may spend a part asleep."""
+    """Nanoseconds from submission to completion; wait() may sleep for a part of them."""
     with duty(what):
         begin = time.perf_counter_ns()
         task.submit()
@@ -66,8 +66,9 @@ def time_of(task: pydoca.Task, what: str) -> int:
 
 
 def paced(count: int) -> Iterator[int]:
-    """The numbers below count, and fewer when they take half a minute: on a device that is far too slow a case ends
-    all the same, and those that judge times say what is wrong.
+    """The numbers below count, or fewer if they take half a minute.
+
+    A case thus ends on a device that is far too slow, and the cases that judge times report the fault.
     """
     end = time.monotonic() + _LONGEST
     for number in range(count):
@@ -76,11 +77,11 @@ def paced(count: int) -> Iterator[int]:
             return
 
 
-Wait = Callable[[pydoca.ProgressEngine, Callable[[], object], str], None]  # until the condition is true
+Wait = Callable[[pydoca.ProgressEngine, Callable[[], object], str], None]  # it waits until the condition is true
 
 
 def time_by(wait: Wait, pe: pydoca.ProgressEngine, task: pydoca.Task, what: str) -> int:
-    """The same with another wait: by polling, what delays this thread does not delay a wake-up."""
+    """Does the same as time_of() with another wait: when it polls, a delay of this thread does not delay a wake-up."""
     with duty(what):
         begin = time.perf_counter_ns()
         task.submit()
@@ -91,20 +92,20 @@ def time_by(wait: Wait, pe: pydoca.ProgressEngine, task: pydoca.Task, what: str)
 
 
 def require_value(found: int, expected: int, what: str) -> None:
-    """Raises DeviceFault unless both are the same."""
+    """Raises DeviceFault unless both numbers are the same."""
     if found != expected:
         raise DeviceFault(f"{what} is {found:#x}; it must be {expected:#x}")
 
 
 def is_woken(pe: pydoca.ProgressEngine, seconds: float) -> bool:
-    """Sleeps on the descriptor of an armed engine; whether something came meanwhile."""
+    """Sleeps on the descriptor of an armed engine, and tells whether something came."""
     poll = select.poll()
     poll.register(pe, select.POLLIN)
     return bool(poll.poll(1000 * seconds))
 
 
 def sleep_until(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
-    """Arms the engine and sleeps on its descriptor alone: a notification that is lost is missed."""
+    """Arms the engine and sleeps on its descriptor alone, which shows a lost notification."""
     end = time.monotonic() + PATIENCE
     while not condition():
         pe.request_notification()
@@ -116,7 +117,7 @@ def sleep_until(pe: pydoca.ProgressEngine, condition: Callable[[], object], what
 
 @contextlib.contextmanager
 def refused(what: str, *expected: type[pydoca.DocaError]) -> Iterator[None]:
-    """The call inside must raise one of these errors."""
+    """Checks that the call inside raises one of these errors."""
     names = " or ".join(each.__name__ for each in expected)
     try:
         yield
@@ -141,11 +142,11 @@ class Stand(contextlib.ExitStack):
         return False
 
     def engine(self) -> pydoca.ProgressEngine:
-        """A progress engine, which ends with the stand."""
+        """A progress engine that ends with the stand."""
         return self.enter_context(pydoca.ProgressEngine())
 
     def bufs(self, count: int) -> pydoca.BufInventory:
-        """An inventory of so many bufs, which ends with the stand."""
+        """An inventory of count bufs that ends with the stand."""
         return self.enter_context(pydoca.BufInventory(count))
 
     def keep(self, buf: pydoca.Buf) -> pydoca.Buf:

@@ -1,4 +1,4 @@
-"""A random walk over memory, copies, hashes and events of one device, beside a model that knows every byte."""
+"""A random walk over memory, copies, hashes and events of one device, compared with a model of every byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = 4096
 
 
 class Walk:
-    """Three maps, a Dma, a SyncEvent and, where the device has one, a Sha; and what they must contain."""
+    """Three maps, a Dma, a SyncEvent and, if the device has one, a Sha; and their expected content."""
 
     rng: random.Random
     device: pydoca.Device
@@ -48,7 +48,7 @@ class Walk:
         self.choices = [self.write, self.copy, self.copy, self.restart, self.remap, self.misuse, self.signal, self.hash]
 
     def step(self) -> None:
-        """One random choice; then each byte of memory must be that of the model."""
+        """Makes one random step; then each byte of memory must be that of the model."""
         choice = self.rng.choice(self.choices)
         self.steps += 1
         with duty(f"step {self.steps}, {choice.__name__}"):
@@ -78,7 +78,7 @@ class Walk:
         (from_, begin, size), (to, place, room) = self._place(), self._place()
         size = min(size, room)
         if from_ == to and begin < place + size and place < begin + size:
-            return  # what a copy between overlapping ranges gives is not defined
+            return  # the result of a copy between overlapping ranges is not defined
         dst = self.bufs.keep(self.inventory.get_by_addr(self.maps[to], self.maps[to].addr + place, size))
         task = self.dma.memcpy(self._source(from_, begin, size), dst)
         task.wait(timeout=waiting.PATIENCE)
@@ -118,7 +118,7 @@ class Walk:
         self.event.wait_eq(self.value, timeout=waiting.PATIENCE)
 
     def hash(self) -> None:
-        """A digest of random bytes, where the device has the engine."""
+        """A digest of random bytes, if the device has the engine."""
         if self.sha is None:
             return
         number, begin, size = self._place()
@@ -134,7 +134,7 @@ class Walk:
 
 
 def walk(device: pydoca.Device, rng: random.Random, until: Callable[[int], bool]) -> int:
-    """Steps until until(steps); returns how many."""
+    """Makes steps until until(steps) is true; returns how many."""
     with Stand() as stand:
         walker = Walk(stand, device, rng)
         while not until(walker.steps):

@@ -1,4 +1,4 @@
-"""Memory for verified transfers: what lies around the data is guarded, and every change of it is found."""
+"""Memory for verified transfers: the bytes around the data are guarded, and every change of them is found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydoca.qualify.bench.origins import ORIGINS
 from pydoca.qualify.bench.patterns import Bytes, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
-ZONE = 256  # bytes before and behind the data
+ZONE = 256  # bytes before and after the data
 
 
 def difference(actual: Bytes, expected: Bytes) -> tuple[int, int | None]:
@@ -24,11 +24,11 @@ def difference(actual: Bytes, expected: Bytes) -> tuple[int, int | None]:
 
 @dataclass(frozen=True)
 class Damage:
-    """What is wrong after a transfer."""
+    """The damage after a transfer; false if there is none."""
 
     what: str  # "copy 100 bytes of prbs31, offsets 3 and 5"
     bit_errors: int = 0
-    outside: int = 0  # bytes that changed although they were not to be written
+    outside: int = 0  # bytes outside the destination that changed
     first: int | None = None  # wrong byte, in the data
 
     def __bool__(self) -> bool:
@@ -48,7 +48,7 @@ def require_equal(actual: Bytes, expected: Bytes, what: str) -> None:
 
 
 class Zoned:
-    """Memory of a device, with a red zone at each end; `array` is all of it. Its origin is one of `bench.origins`."""
+    """Memory of a device with a red zone at each end; `array` is all of it. Its origin is one of `bench.origins`."""
 
     def __init__(
         self,
@@ -70,27 +70,27 @@ class Zoned:
     def lent(
         cls, stand: Stand, owner: pydoca.Device, user: pydoca.Device, capacity: int, origin: str = "pydoca.alloc"
     ) -> Zoned:
-        """Memory of the owner, which has lent it to the user at the other end of the PCIe link."""
+        """Memory that the owner has lent to the user at the other end of the PCIe link."""
         zoned = cls(stand, owner, capacity, "local_read_write|pci_read_write", origin)
         with duty("import memory of the other side"):
             zoned.mmap = stand.enter_context(user.import_mmap(zoned.mmap.export_pci()))
         return zoned
 
     def address(self, offset: int) -> int:
-        """Of a byte of the data."""
+        """The address of a byte of the data."""
         return self.mmap.addr + ZONE + offset
 
     def data(self, offset: int, size: int) -> Bytes:
-        """The bytes at this place, shared."""
+        """The bytes at this place, as a view."""
         return self.array[ZONE + offset : ZONE + offset + size]
 
     def guard(self, offset: int, size: int) -> None:
-        """Before a transfer to this place: the guard stands in it, and around it."""
+        """Writes the guard to this place and around it, before a transfer."""
         begin, end = self._surroundings(offset, size)
         self.array[begin:end] = self._guard[begin:end]
 
     def damage(self, what: str, offset: int, expected: Bytes) -> Damage:
-        """What is wrong at this place and around it after a transfer."""
+        """The damage at this place and around it after a transfer."""
         size = len(expected)
         errors, first = difference(self.data(offset, size), expected)
         begin, end = self._surroundings(offset, size)

@@ -1,4 +1,4 @@
-"""The limits that a device tells of each library: each is reached, and one more is refused."""
+"""The limits that a device states for each library: each is reached, and one more is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limit(NamedTuple):
     check: Callable[[pydoca.Device, int], None]
     quick: int
     full: int
-    descriptors: int = 0  # that each one takes in this process
+    descriptors: int = 0  # descriptors of this process for each one
 
 
 # The names are those of the capabilities.
@@ -51,13 +51,13 @@ LIMITS: dict[str, Limit] = {
 
 
 def value_of(device: pydoca.Device, name: str) -> int:
-    """What the device tells; 0 where it lacks the library."""
+    """The limit that the device states; 0 if it does not have the library."""
     library, _, field = name.partition(".")
     return int(getattr(getattr(device.info.capabilities, library), field, 0))
 
 
 def why_not(device: pydoca.Device, name: str, level: str) -> str:
-    """Why the limit is not checked; empty where it is."""
+    """The reason why the limit is not checked; empty if it is checked."""
     library, value = name.partition(".")[0], value_of(device, name)
     limit = LIMITS[name]
     farthest = limit.quick if level == "quick" else limit.full

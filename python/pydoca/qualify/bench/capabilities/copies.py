@@ -14,7 +14,7 @@ from pydoca.qualify.bench.patterns import noise
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
 from pydoca.qualify.bench.zones import require_equal
 
-_WORD = 8  # bytes of one of many copies
+_WORD = 8  # bytes of each of many copies
 _DIGEST = 32
 
 
@@ -33,7 +33,7 @@ def copied_elements(device: pydoca.Device, most: int) -> None:
 
 
 def _refusable(attempt: Callable[[], object]) -> None:
-    """The device's error, where the bench made it a fault."""
+    """Raises the device's error if the bench made it a fault."""
     try:
         attempt()
     except DeviceFault as fault:

@@ -1,4 +1,4 @@
-"""The limit of the tasks of a sync event: each kind has as many, and those of two kinds are taken."""
+"""The limit of the tasks of a sync event: each kind has as many; the tasks of two kinds are taken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tasks(device: pydoca.Device, most: int) -> None:
 
 
 def _tasks_of(device: pydoca.Device, kind: str, most: int) -> None:
-    """Additions are also in flight, many at a time: the values before them tell how many there were."""
+    """Has many additions in flight at a time: the values before them show how many there were."""
     with Stand() as stand:
         event = pydoca.SyncEvent(device)
         stand.callback(event.close)

@@ -48,7 +48,7 @@ def bytes_of_name(device: pydoca.Device, most: int) -> None:
 
 
 def waiting_messages(device: pydoca.Device, most: int) -> None:
-    """max_recv_queue_size: so many messages wait for a reader, and the sender is not held back."""
+    """max_recv_queue_size: as many messages wait for a reader, and the sender is not held back."""
     limits = device.info.capabilities.comch
     assert limits is not None
     with both_sides(device) as sides, Stand() as stand:
@@ -66,7 +66,7 @@ def waiting_messages(device: pydoca.Device, most: int) -> None:
 
 
 def sends(device: pydoca.Device, most: int) -> None:
-    """max_send_tasks, of both ends."""
+    """max_send_tasks of both ends."""
     with both_sides(device) as sides, Stand() as stand:
         link = Link(stand, sides, num_send_tasks=most)
         for end in (link.at_host, link.at_dpu):
@@ -80,7 +80,7 @@ def _send(end: comch.Connection, number: int) -> comch.SendTask:
 
 
 def clients(device: pydoca.Device, most: int) -> None:
-    """max_clients: so many are connected at a time, one more is refused, and takes the place of one that leaves."""
+    """max_clients: as many are connected at a time; one more is refused, until one leaves."""
     with both_sides(device) as sides, Stand() as stand:
         name, pe = fresh_name(), stand.engine()
         with duty(f"a server with {most} clients"):

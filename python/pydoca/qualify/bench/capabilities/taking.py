@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import pydoca
 from pydoca.qualify.bench.waiting import Stand, duty, finish_all, refused
 
-IN_FLIGHT = 1 << 13  # of the tasks of a context, at most; its queue may be shorter than they are many
+IN_FLIGHT = 1 << 13  # tasks in flight at most; a context's queue may be shorter than its number of tasks
 
 
 def take(stand: Stand, most: int, make: Callable[[int], pydoca.Task], what: str) -> list[pydoca.Task]:
-    """So many tasks, which end with the stand. make(number) allocates one, and does not submit it."""
+    """Takes the most tasks, which end with the stand. make(number) allocates one without submitting it."""
     tasks: list[pydoca.Task] = []
     stand.callback(_free, tasks)
     with duty(f"take {most} {what}"):
@@ -22,7 +22,7 @@ def take(stand: Stand, most: int, make: Callable[[int], pydoca.Task], what: str)
 
 
 def run(context: pydoca.Context, tasks: Sequence[pydoca.Task], what: str) -> None:
-    """All of these in flight at a time."""
+    """Runs all tasks in flight at a time."""
     pe = context.progress_engine
     assert pe is not None
     with duty(f"{len(tasks)} {what} in flight"):
@@ -33,13 +33,13 @@ def run(context: pydoca.Context, tasks: Sequence[pydoca.Task], what: str) -> Non
 
 
 def refuse_more(most: int, make: Callable[[int], object], what: str) -> None:
-    """make(number) configures so much; one more than the limit is refused."""
+    """Checks that one more than the limit is refused; make(number) configures that number."""
     with refused(f"{most + 1} {what}, one more than the limit", pydoca.InvalidValueError, pydoca.NotSupportedError):
         make(most + 1)
 
 
 def _free(tasks: list[pydoca.Task]) -> None:
-    """Those that are still in flight, after a failure, end with their context."""
+    """Frees idle tasks; tasks that a failure has left in flight end with their context."""
     for task in tasks:
         if task.state == pydoca.TaskState.IDLE:
             task.free()

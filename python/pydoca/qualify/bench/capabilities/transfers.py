@@ -18,7 +18,7 @@ _PIECE = 48
 
 
 def writes(device: pydoca.Device, most: int) -> None:
-    """max_send_queue_size: so many tasks are in flight on a connection."""
+    """max_send_queue_size: as many tasks are in flight on a connection."""
     with Stand() as stand:
         pair = Pair(stand, device, device, most * _WORD, send_queue_size=most, num_tasks={"write": most})
         pair.here.data(0, most * _WORD)[:] = noise(most * _WORD, 1)
@@ -36,7 +36,7 @@ def writes(device: pydoca.Device, most: int) -> None:
 
 
 def receives(device: pydoca.Device, most: int) -> None:
-    """max_recv_queue_size: so many receives are posted."""
+    """max_recv_queue_size: as many receives are posted."""
     with Stand() as stand:
         pair = Pair(stand, device, device, _WORD, num_tasks={"receive": most, "send_imm": 64})
         with Stand() as taken:
@@ -109,7 +109,7 @@ def received_elements(device: pydoca.Device, most: int) -> None:
 
 
 def bytes_of_message(device: pydoca.Device, most: int) -> None:
-    """max_message_size, of a write."""
+    """max_message_size of a write."""
     with Stand() as stand:
         pair = Pair(stand, device, device, most + 1)
         pair.here.data(0, most + 1)[:] = noise(most + 1, 3)

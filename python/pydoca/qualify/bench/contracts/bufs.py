@@ -1,4 +1,4 @@
-"""Promises of bufs, inventories and pools: edges of sections, references, lists, counts, and what a refusal leaves."""
+"""Promises of bufs, inventories and pools: edges of sections, references, lists, counts, and effects of refusals."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _NOT_PERMITTED = pydoca.NotPermittedError
 
 
 def sections(buf: pydoca.Buf) -> tuple[int, ...]:
-    """All numbers that a buf tells of itself."""
+    """All properties of a buf that are numbers."""
     return buf.head, buf.len, buf.data, buf.data_len, buf.headroom, buf.tailroom
 
 
 def require_sections(buf: pydoca.Buf, expected: tuple[int, ...], what: str) -> None:
-    """Raises DeviceFault unless the buf tells these numbers."""
+    """Raises DeviceFault unless the buf's properties have these numbers."""
     if sections(buf) != expected:
         raise DeviceFault(f"{what}: the buf tells {sections(buf)}; it must be {expected} (head, len, data, ...)")
 
 
 def edges(device: pydoca.Device) -> None:
-    """A data section goes up to the ends of its buf, and a refused one leaves the section as it was."""
+    """A data section extends to the ends of its buf; a refused one leaves the section as it was."""
     with Stand() as stand:
         mmap, inventory = stand.enter_context(device.mmap(pydoca.alloc(_SIZE))), stand.bufs(1)
         begin = mmap.addr + 64
@@ -50,7 +50,7 @@ def edges(device: pydoca.Device) -> None:
 
 
 def ranges(device: pydoca.Device) -> None:
-    """A buf is the range that was asked for, or all that follows; a refused one takes no element."""
+    """A buf is the requested range, or all that follows; a refused one does not take an element."""
     with Stand() as stand:
         mmap, inventory = stand.enter_context(device.mmap(pydoca.alloc(_SIZE))), stand.bufs(2)
         begin, end = mmap.addr, mmap.addr + _SIZE
@@ -76,7 +76,7 @@ def _counts(inventory: pydoca.BufInventory, mmap: pydoca.Mmap) -> dict[str, obje
 
 
 def references(device: pydoca.Device) -> None:
-    """References are counted one by one up to their limit, and close() ends them all; then the buf tells nothing."""
+    """References are counted one by one up to their limit; close() ends them all, and the properties then raise."""
     with Stand() as stand:
         mmap, inventory = stand.enter_context(device.mmap(pydoca.alloc(_SIZE))), stand.bufs(3)
         with duty("references of a buf"):
@@ -107,7 +107,7 @@ def references(device: pydoca.Device) -> None:
 
 
 def lists(device: pydoca.Device) -> None:
-    """Calls that do not fit a list's shape are refused and leave it; copies of lists have numbers of their own."""
+    """Calls that do not fit a list's shape are refused and leave it; copies of lists have their own numbers."""
     with Stand() as stand:
         maps = [stand.enter_context(device.mmap(pydoca.alloc(_SIZE))) for _ in range(2)]
         inventory = stand.bufs(6)
@@ -151,7 +151,7 @@ def _cut_and_join(inventory: pydoca.BufInventory, head: pydoca.Buf, last: pydoca
 
 
 def inventories(device: pydoca.Device) -> None:
-    """An inventory that is stopped keeps the bufs that are out, and one that is closed gives nothing."""
+    """A stopped inventory keeps the bufs that are out, and a closed one does not give any."""
     memory = pydoca.alloc(_SIZE)
     with Stand() as stand:
         mmap = stand.enter_context(device.mmap(memory))

@@ -1,4 +1,4 @@
-"""Comch: what its settings, tasks, counters and callbacks tell, and how connections begin and end."""
+"""Comch: the values of its settings, tasks, counters and callbacks, and how connections begin and end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _End = comch.Server | comch.Client
 _SETTINGS = ("max_msg_size", "recv_queue_size", "num_send_tasks")
 _FEW = 4  # tasks: a device may have few
 _SECONDS = 0.01
-_LATE = 0.12  # seconds; the least of several tries may be so late beside a busy machine
+_LATE = 0.12  # seconds; on a busy machine even the best of several tries may be this late
 
 
 def _server(pe: pydoca.ProgressEngine, sides: Sides, name: str, **options: Any) -> comch.Server:
@@ -30,7 +30,7 @@ def _client(pe: pydoca.ProgressEngine, sides: Sides, name: str, **options: Any) 
 
 
 def settings(sides: Sides) -> None:
-    """An end tells what it was configured with; what it refuses changes nothing; a stopped one takes other settings."""
+    """An end has its configured settings; a refusal changes nothing; a stopped end takes other settings."""
     chosen: dict[str, Any] = {"max_msg_size": 96, "recv_queue_size": 3, "num_send_tasks": 2}
     with Stand() as stand:
         pe, name = stand.engine(), fresh_name()
@@ -85,9 +85,9 @@ def _kind(end: _End) -> str:
 
 
 def counters(sides: Sides, rounds: int) -> int:
-    """Two clients and their server count, each for itself, what was sent and has arrived; returns the messages.
+    """Two clients and their server each count the messages sent and received; returns the messages.
 
-    Messages of 0 bytes count, tasks that are not submitted and messages that are refused do not.
+    Messages of 0 bytes count; tasks that are not submitted and messages that are refused do not.
     """
     with Stand() as stand:
         link = Link(stand, sides, num_send_tasks=_FEW)
@@ -125,7 +125,7 @@ def _require_counts(ways: list[tuple[comch.Connection, comch.Connection]], sent:
 
 
 def tasks(sides: Sides, rounds: int) -> int:
-    """Send tasks tell their message, and take another one; slots and callbacks are right; returns the sends."""
+    """Send tasks have their message, and take another one; slots and callbacks are right; returns the sends."""
     done: list[tuple[Any, ...]] = []
     with Stand() as stand:
         pe, name, owner = stand.engine(), fresh_name(), object()
@@ -141,7 +141,7 @@ def tasks(sides: Sides, rounds: int) -> int:
         for number in range(rounds):
             expected = bytes(data)
             _one_send(here, task, expected)
-            data[:] = message(number, 5 + number % 40)  # the program's again since send(), or since it was set
+            data[:] = message(number, 5 + number % 40)  # the program may change it since it was sent or set
             with duty("a message of a task"):
                 task.submit()
                 finish(task, "a message of a task")
@@ -163,7 +163,7 @@ def tasks(sides: Sides, rounds: int) -> int:
 
 
 def _one_send(here: comch.Connection, task: comch.SendTask, expected: bytes) -> None:
-    """Before a submission."""
+    """Checks the task before a submission."""
     told: dict[str, object] = {"message": task.message, "connection": task.connection, "state": task.state}
     require_told("a send", told, {"message": expected, "connection": here, "state": pydoca.TaskState.IDLE})
     with refused("a message of a task that is too long", pydoca.InvalidValueError):
@@ -178,17 +178,17 @@ class _Notes:
         self.calls: list[tuple[object, ...]] = []
 
     def of(self, name: str) -> Any:
-        """A callback of this name."""
+        """Makes a callback of this name."""
         return lambda *told: self.calls.append((name, *told))
 
     def require(self, expected: list[tuple[object, ...]], what: str) -> None:
-        """Raises DeviceFault unless it was exactly these calls."""
+        """Raises DeviceFault unless exactly these calls were made."""
         if self.calls != expected:
             raise DeviceFault(f"{what}: the callbacks were {self.calls}; they must be {expected}")
 
 
 def callbacks(sides: Sides) -> None:
-    """Each callback gets the connection, what happened, and its context's user data, in the order of the events."""
+    """Each callback gets the connection, the event, and its context's user data, in the order of the events."""
     notes, name = _Notes(), fresh_name()
     texts = [message(number, length) for number, length in enumerate((0, 1, 64))]
     with Stand() as stand:
@@ -231,9 +231,9 @@ def callbacks(sides: Sides) -> None:
 
 
 def held_back(sides: Sides, depth: int = 64) -> int:
-    """Sends that wait for a reader end once when a connection does; returns how many were held back.
+    """Sends that wait for a reader end once when their connection ends; returns how many were held back.
 
-    They end with SHUTDOWN at the end that closes it, and with CONNECTION_RESET at the other one.
+    They end with SHUTDOWN at the end that closes the connection, and with CONNECTION_RESET at the other one.
     """
     limits: Any = sides.host.info.capabilities.comch
     depth, held = min(depth, limits.max_send_tasks), 0
@@ -293,7 +293,7 @@ def _require_ends(
 
 
 def accepting(sides: Sides, clients: int = 3) -> int:
-    """A server accepts in the order of the connections; waits that nothing ends end at their time, and take nothing.
+    """A server accepts connections in their order; a wait without an event ends at its time, and takes nothing.
 
     Returns the number of lives of the server.
     """
@@ -329,7 +329,7 @@ def accepting(sides: Sides, clients: int = 3) -> int:
 
 
 def _require_order(server: comch.Server, ends: list[comch.Connection]) -> None:
-    """The first message of each client tells which one a connection is of."""
+    """Reads the first message of each client, which shows whose connection it is."""
     listed = server.connections
     for place, end in enumerate(ends):
         finish(end.send(bytes([place])), "a message that tells its client")
@@ -380,7 +380,7 @@ def beginnings(sides: Sides) -> None:
             servers = [stand.enter_context(_server(pe, sides, name, recv_queue_size=1)) for name in names]
             pe.run_until(lambda: all(client.state is _State.RUNNING for client in early), timeout=waiting.PATIENCE)
         for client in early:
-            for number in range(3):  # more than the first server, which does not read, has room for
+            for number in range(3):  # more messages than the first server has room for, as it does not read
                 finish(
                     client.connection.send(client.name.encode() + bytes([number])), "a message to one of two servers"
                 )

@@ -1,4 +1,4 @@
-"""What connections, listeners and settings of RDMA promise in each of their states."""
+"""Promises of RDMA's connections, listeners and settings in each of their states."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pydoca.qualify.bench.contracts.transfers import tasks
 from pydoca.qualify.bench.objects.told import require_told
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
 
-REQUESTS = 3  # of one context to another, at a time
-_SECONDS = 0.005  # of a wait for what does not come
+REQUESTS = 3  # connections of one context to another, at a time
+_SECONDS = 0.005  # seconds of a wait for an event that does not come
 _REQUEST = 20  # milliseconds that a request may take
-_LATE = 0.15  # seconds that the best of some tries may take longer
-_ports = itertools.count(23_000 + os.getpid() % 1000 * 20)  # another process may use the device, too
+_LATE = 0.15  # seconds that the best of several tries may take longer
+_ports = itertools.count(23_000 + os.getpid() % 1000 * 20)  # another process may also use the device
 
 
 class _Two:
-    """Two running contexts, and what their callbacks were called with."""
+    """Two running contexts, and the arguments of their callbacks."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, **settings: Any) -> None:
         settings.setdefault("num_tasks", tasks(device))
@@ -41,7 +41,7 @@ class _Two:
         return {f"on_{event}": note(event) for event in ("established", "failure", "disconnect")}
 
     def require_calls(self, expected: list[tuple[Any, ...]], what: str) -> None:
-        """The callbacks were called so, in any order, and not once more."""
+        """Checks that the callbacks were called with these arguments, in any order, and not once more."""
         waiting.until_true(self.pe, lambda: len(self.calls) >= len(expected), f"the callbacks of {what}")
         self.pe.drain(20)
         if len(self.calls) != len(expected) or any(call not in self.calls for call in expected):
@@ -50,7 +50,7 @@ class _Two:
 
 
 def _require(connection: pydoca.RdmaConnection, what: str, state: State, **more: object) -> None:
-    """It tells this state, and whether it takes tasks."""
+    """Checks the state of a connection, and whether it takes tasks."""
     told: dict[str, object] = {"state": connection.state, "is_connected": connection.is_connected}
     told |= {name: getattr(connection, name) for name in more}
     require_told(what, told, {"state": state, "is_connected": state is State.ESTABLISHED, **more})
@@ -67,7 +67,7 @@ def exported(device: pydoca.Device) -> None:
             here.connect(there.details)
             there.connect(here.details)
             receive = two.b.receive(None)
-            message = here.send_imm(None, 0)  # connect() says that tasks may be submitted when it returns
+            message = here.send_imm(None, 0)  # connect() promises that tasks may be submitted when it returns
             waits = (here.established().wait(waiting.PATIENCE), there.established().wait(waiting.PATIENCE))
         finish(message, "a message right behind connect()"), finish(receive, "the receive of a message")
         _require(here, "an established connection", State.ESTABLISHED, failure=pydoca.Status.SUCCESS, rdma=two.a)
@@ -105,7 +105,7 @@ _DAMAGED = (pydoca.InvalidValueError, pydoca.UnsupportedVersionError)
 
 
 def _end(two: _Two, here: pydoca.RdmaConnection) -> None:
-    """This end leaves: its messages fail, its receives stay, and it is of no use any more."""
+    """Ends the connection at this end: its messages fail, its receives stay, and it cannot be used again."""
     what, number = "a connection that this side ended", here.id
     with duty(f"the end of {what}"):
         stays, later = two.a.receive(None), here.send_imm(None, 2, submit=False)
@@ -133,7 +133,7 @@ def _end(two: _Two, here: pydoca.RdmaConnection) -> None:
 
 
 def addressed(device: pydoca.Device) -> None:
-    """Requests come in their order, with all of their private data, and are accepted or rejected one by one."""
+    """Requests come in order, with all of their private data, and are accepted or rejected one by one."""
     with Stand() as stand:
         two = _Two(stand, device, max_num_connections=REQUESTS)
         listener = _listener(two)
@@ -168,7 +168,7 @@ def addressed(device: pydoca.Device) -> None:
 
 
 def _talk(two: _Two, here: pydoca.RdmaConnection, there: pydoca.RdmaConnection) -> None:
-    """An empty message each way."""
+    """Sends an empty message each way."""
     for sender, receiver in ((here, two.b), (there, two.a)):
         with duty("a message after the end of a listener"):
             message = receiver.receive(None)
@@ -201,7 +201,7 @@ def _require_request(two: _Two, request: pydoca.RdmaConnection, text: bytes) -> 
 
 
 def _answer(two: _Two, pairs: list[tuple[pydoca.RdmaConnection, pydoca.RdmaConnection]]) -> None:
-    """The second request is rejected; the others are accepted, the last one first."""
+    """Rejects the second request, and accepts the others, the last one first."""
     texts = [here.user_data for here, _ in pairs]
     answer = bytes(range(196))
     with refused("an acceptance with 197 bytes", pydoca.InvalidValueError):
@@ -231,7 +231,7 @@ def _answer(two: _Two, pairs: list[tuple[pydoca.RdmaConnection, pydoca.RdmaConne
 
 
 def given_up(device: pydoca.Device) -> None:
-    """This side ends an attempt to connect: it is over at once, the peer has not failed, and another one has room."""
+    """This side ends an attempt to connect: it is over at once, the peer does not fail, and another one has room."""
     with Stand() as stand:
         two = _Two(stand, device, max_num_connections=1)
         listener = _listener(two)
@@ -250,7 +250,7 @@ def given_up(device: pydoca.Device) -> None:
 
 
 def time_outs(device: pydoca.Device, *, by_address: bool) -> None:
-    """Waits for what does not come end at their time."""
+    """Waits for events that do not come end at their time."""
     with Stand() as stand:
         two = _Two(stand, device, connection_request_timeout=_REQUEST)
         here = two.b.export()
@@ -274,7 +274,7 @@ def time_outs(device: pydoca.Device, *, by_address: bool) -> None:
 
 
 def _require_time_out(what: str, wait: Callable[[], object], seconds: float) -> None:
-    """It ends by no means earlier, and at the best of some tries not much later."""
+    """Checks that a wait does not end before its time, and in the best of several tries not much after it."""
     for _ in range(5):
         begin = time.monotonic()
         with refused(what, pydoca.TimeOutError):
@@ -288,7 +288,7 @@ def _require_time_out(what: str, wait: Callable[[], object], seconds: float) -> 
 
 
 def settings(device: pydoca.Device) -> int:
-    """An idle context takes each setting, keeps it when it refuses another, and while it runs; returns how many."""
+    """An idle context takes each setting, and keeps it after refusals and while it runs; returns how many."""
     limits = device.info.capabilities.rdma
     assert limits is not None
     mtus = [mtu for mtu in (256, 512, 1024, 2048, 4096) if mtu <= limits.max_mtu]
@@ -329,7 +329,7 @@ def settings(device: pydoca.Device) -> int:
 
 
 def _run(stand: Stand, rdma: pydoca.Rdma, must: dict[str, object]) -> None:
-    """It tells the same, and takes no other, while it runs; and the same when it is idle again."""
+    """Checks that a running context has the same settings and refuses others, and keeps them when it is idle again."""
     what, pe = "a context that runs", rdma.progress_engine
     assert pe is not None
     with duty("the start of a context with settings"):
@@ -359,7 +359,7 @@ def _require_settings(rdma: pydoca.Rdma, must: dict[str, object], what: str) -> 
 
 
 def gids(device: pydoca.Device) -> int:
-    """Each part of the GID table is that part of all of it; returns how many entries there are."""
+    """Each part of the GID table equals that part of the whole table; returns how many entries there are."""
     every = pydoca.Rdma.gids(device.info)
     with duty("parts of the GID table"):
         parts = [gid for start in range(len(every)) for gid in pydoca.Rdma.gids(device.info, start, 1)]

@@ -1,4 +1,4 @@
-"""Promises of copies and their tasks: lists over several maps, counts, failures, what is locked in flight, ends."""
+"""Promises of copies and their tasks: lists over several maps, counts, failures, locks in flight, ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pydoca.qualify.bench.zones import Zoned, require_equal
 
 _SIZE = 64
 _PIECES = 512  # bytes of a map's memory, in lists
-_REWRITES = 16  # of memory whose cache is invalidated each time
+_REWRITES = 16  # bytes of each invalidation of the cache
 _InUse = pydoca.InUseError
 _State = pydoca.TaskState
 _FLUSH, _NONE = pydoca.SubmitFlags.FLUSH, pydoca.SubmitFlags.NONE
@@ -38,18 +38,18 @@ class _Scene:
             self.dma = stand.enter_context(pydoca.Dma(self.pe, device, num_tasks=num_tasks, **options))
 
     def src(self, place: int = 0, size: int = _SIZE) -> pydoca.Buf:
-        """Data in the first half of the memory."""
+        """A buf with data, in the first half of the memory."""
         return self._bufs.keep(self.inventory.get_by_data(self.mmap, self.mmap.addr + place, size))
 
     def dst(self, place: int = 0, size: int = _SIZE) -> pydoca.Buf:
-        """Room in the second half."""
+        """A buf with room, in the second half."""
         return self._bufs.keep(self.inventory.get_by_addr(self.mmap, self.mmap.addr + 2048 + place, size))
 
 
 def lists(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Copies between lists of unequal bufs that lie in several maps, or a list and one buf; all memory is compared.
+    """Copies between lists of unequal bufs in several maps, or between a list and one buf; compares all memory.
 
-    Returns how many there were.
+    Returns how many copies there were.
     """
     with Stand() as stand:
         ends = [Zoned(stand, device, _PIECES) for _ in range(3)]
@@ -65,7 +65,7 @@ def lists(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
             sizes = [rng.choice((0, 1, 3, 8, 31)) for _ in range(parts[0] - 1)]
             sizes.insert(rng.randrange(parts[0]), 17)
             rooms = _cut(sum(sizes), parts[1], rng)
-            some = ends if number % 2 else ends[:3]  # of this side alone, and of both
+            some = ends if number % 2 else ends[:3]  # maps of this side alone, and of both sides
             _one_list(context, inventory, rng.sample(some, len(some)), sizes, rooms, number)
     return rounds
 
@@ -83,7 +83,7 @@ def _one_list(
     rooms: list[int],
     number: int,
 ) -> None:
-    """Sources stand in the first half of each memory, destinations in the second, with data before each room."""
+    """Makes sources in the first half of each memory and destinations in the second, with data before each room."""
     what, models = f"copy {number} between lists", []
     data, sources, targets = b"", list[pydoca.Buf](), list[pydoca.Buf]()
     for place, end in enumerate(ends):
@@ -107,7 +107,7 @@ def _one_list(
 
 
 def _copy_list(context: pydoca.Dma, sources: list[pydoca.Buf], targets: list[pydoca.Buf], what: str) -> None:
-    """The data of each destination grows by its room, and the sources stay."""
+    """Checks that the data of each destination has grown by its room, and that the sources are unchanged."""
     before = [sections(buf) for buf in sources]
     lengths = [buf.data_len + buf.tailroom for buf in targets]
     with duty(what), chained(sources) as src, chained(targets) as dst:
@@ -120,8 +120,10 @@ def _copy_list(context: pydoca.Dma, sources: list[pydoca.Buf], targets: list[pyd
 
 
 def counts(device: pydoca.Device, rounds: int) -> int:
-    """Each progress() tells whether it delivered a completion, and tasks count until they complete, not until they are
-    freed. Returns how many completions there were.
+    """Checks the results of progress(), and the numbers of tasks; returns how many completions there were.
+
+    Each progress() tells whether it delivered a completion, and tasks count until they complete, not until they are
+    freed.
     """
     seen: list[object] = []
     depth = dma.depth_for(device, 8)
@@ -150,7 +152,7 @@ def counts(device: pydoca.Device, rounds: int) -> int:
 
 
 def _submit_all(context: pydoca.Dma, tasks: list[pydoca.DmaMemcpyTask], way: int) -> None:
-    """Each with its flush; all with one flush; or all posted by the flush of the last one."""
+    """Submits each task with its own flush, all with one flush, or all with the flush of the last one."""
     with duty("submit copies"):
         for task in tasks[:-1]:
             task.submit(_FLUSH if way == 0 else _NONE)
@@ -165,7 +167,7 @@ def _free(tasks: list[pydoca.DmaMemcpyTask]) -> None:
 
 
 def in_flight(device: pydoca.Device) -> None:
-    """What a task has in flight can be read and not changed, until the last task that has it completes."""
+    """Bufs in flight can be read but not changed, until the last task that has them completes."""
     with Stand() as stand:
         count = dma.depth_for(device, 2)
         scene = _Scene(stand, device, count)
@@ -217,7 +219,7 @@ def _require_locked(task: pydoca.DmaMemcpyTask, bufs: list[pydoca.Buf]) -> None:
 
 
 def appends(device: pydoca.Device) -> None:
-    """A task that is submitted again appends, until its destination is full; refusals take no slot and change none."""
+    """A task that is submitted again appends until its destination is full; refusals do not take or change a slot."""
     with Stand() as stand:
         scene = _Scene(stand, device, 1)
         src, dst = scene.src(), scene.dst(0, 3 * _SIZE + 1)
@@ -249,7 +251,7 @@ def appends(device: pydoca.Device) -> None:
 
 
 def failures(device: pydoca.Device) -> None:
-    """A copy that fails in the device leaves every section as it was, and tells its error each time it is asked."""
+    """A copy that fails in the device leaves every section as it was, and gives its error at each call."""
     with Stand() as stand:
         fixed = stand.enter_context(device.mmap(bytes(_SIZE)))
         scene = _Scene(stand, device, dma.depth_for(device, 2))
@@ -292,7 +294,7 @@ def _restart(scene: _Scene, task: pydoca.DmaMemcpyTask, src: pydoca.Buf, what: s
 
 
 def callbacks(device: pydoca.Device) -> None:
-    """In its callback a copy is complete, and functions that wait for its end are called once each, in order."""
+    """A copy is complete when its callback runs, and functions that wait for its end are called once each, in order."""
     told: list[dict[str, object]] = []
     calls: list[object] = []
 
@@ -325,7 +327,7 @@ def callbacks(device: pydoca.Device) -> None:
 
 
 def dropped(device: pydoca.Device, rounds: int) -> None:
-    """A copy that the program drops in flight is done all the same, and gives its bufs and its slot back."""
+    """A copy that the program drops in flight completes, and gives its bufs and its slot back."""
     with Stand() as stand:
         scene = _Scene(stand, device, 1)
         free, mmap, inventory = scene.inventory.num_free_elements, scene.mmap, scene.inventory
@@ -344,7 +346,7 @@ def dropped(device: pydoca.Device, rounds: int) -> None:
 
 
 def stopping(device: pydoca.Device) -> None:
-    """A stop with tasks lasts until they are freed; one that is freed in flight has no callback any more."""
+    """A stop with tasks lasts until they are freed; a task that is freed in flight does not call back."""
     calls: list[object] = []
     count = dma.depth_for(device, 3)
     with Stand() as stand:
@@ -394,7 +396,7 @@ def _settings(context: pydoca.Dma, most: int) -> None:
 
 
 def advice(device: pydoca.Device) -> None:
-    """An invalidation keeps its buf, its memory and its neighbours, and what it does not take is refused."""
+    """An invalidation leaves its buf, its memory and its neighbours unchanged, and refuses wrong arguments."""
     with Stand() as stand:
         memory, pe, inventory = pydoca.alloc(4096), stand.engine(), stand.bufs(8)
         view(memory)[:] = data = prbs31(4096, 3)
@@ -422,7 +424,7 @@ def advice(device: pydoca.Device) -> None:
 
 
 def _rewrite(memory: Bytes, task: pydoca.MmapAdviseInvalidateCacheTask, bufs: list[pydoca.Buf]) -> None:
-    """Invalidations of the same places again and again, each behind other data, which stays."""
+    """Invalidates the same places again and again, each time after a change of the data, which must stay."""
     for number in range(_REWRITES):
         for buf in bufs:
             memory[:] = data = prbs31(len(memory), _REWRITES * buf.data_len + number)

@@ -1,4 +1,4 @@
-"""Devices and representors: what they tell, how they are opened and closed, and that they do what they say they can."""
+"""Devices and representors: their properties, how they open and close, and that their capabilities are true."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LACKING = (pydoca.NotSupportedError, pydoca.NotPermittedError)
 
 
 def properties(device: pydoca.Device) -> int:
-    """A device, its description and its dictionary tell the same, in the form that it has; returns the properties."""
+    """A device, its description and its dictionary agree, each in its form; returns the properties."""
     info = device.info
     plain, whole = info.to_dict(), _said(info)
     whole["capabilities"], whole["side"] = info.capabilities.to_dict(), info.side.name.lower()
@@ -53,7 +53,7 @@ _MAY_LACK: dict[str, type[pydoca.DocaError]] = {
 
 
 def _said(info: pydoca.DeviceInfo) -> dict[str, Any]:
-    """Its properties, asked one by one; None for one whose error says that there is none."""
+    """The device's properties, read one by one; None if an error says that there is none."""
     said: dict[str, Any] = {}
     for name in info.to_dict():
         try:
@@ -66,7 +66,7 @@ def _said(info: pydoca.DeviceInfo) -> dict[str, Any]:
 
 
 def addresses(info: pydoca.DeviceInfo | pydoca.RepresentorInfo | pydoca.Representor, what: str) -> None:
-    """It knows its address in each form, and takes no other one for it."""
+    """A device knows its address in each form, and does not accept another address."""
     domain, _, short = info.pci_addr.partition(":")
     digit = "1" if short[-1] == "0" else "0"
     fits = {info.pci_addr: True, _ELSEWHERE: False, info.pci_addr[:-1] + digit: False, f"{domain}:fe:1e.6": False}
@@ -81,7 +81,7 @@ def addresses(info: pydoca.DeviceInfo | pydoca.RepresentorInfo | pydoca.Represen
 
 
 def questions(device: pydoca.Device) -> int:
-    """supports(), its reasons and each library's questions have the answers of the capabilities; returns how many."""
+    """supports(), its reasons and each library's queries agree with the capabilities; returns how many."""
     info, has = device.info, device.info.capabilities
     comch_has, event, clock = has.comch, has.sync_event, has.clock
     pairs: dict[str, tuple[object, object]] = {
@@ -134,7 +134,7 @@ _OF_EVENTS: dict[str, Callable[[pydoca.DeviceInfo], bool]] = {
 
 
 def _limits(info: pydoca.DeviceInfo, pairs: dict[str, tuple[object, object]]) -> None:
-    """The limits of each library that the device has, told by the library and by the capabilities."""
+    """The limits of each library that the device has, as the library and the capabilities state them."""
     has = info.capabilities
     if has.mmap_advise:
         advise = pydoca.MmapAdvise
@@ -152,7 +152,7 @@ def _limits(info: pydoca.DeviceInfo, pairs: dict[str, tuple[object, object]]) ->
 
 
 def abilities(device: pydoca.Device) -> int:
-    """What a device says that it can do, it does; what it lacks is refused. Returns the number of questions."""
+    """A device does what its capabilities say, and refuses the rest. Returns the number of queries."""
     with Stand() as stand:
         pe, found = stand.engine(), _attempts(device)
         for name, (can, attempt) in found.items():
@@ -210,7 +210,7 @@ def _attempts(device: pydoca.Device) -> dict[str, tuple[bool, Callable[[Stand, p
 
 
 def openings(device: pydoca.Device) -> None:
-    """Openings of a function are equal, and each ends for itself; a closed one does nothing any more."""
+    """Openings of a function are equal, and each ends separately; a closed one refuses everything."""
     info = device.info
     choices: list[Any] = [info, info.name, lambda each: each == info]
     for choice in choices:
@@ -237,7 +237,7 @@ def openings(device: pydoca.Device) -> None:
 
 
 def in_use(sides: Sides) -> None:
-    """A device and a representor that are in use stay open when they are closed, and close afterwards."""
+    """A device and a representor that are in use refuse to close, and close afterwards."""
     with Stand() as stand:
         with duty("open a device and a representor again"):
             representor = sides.dpu.open_representor(sides.representor.info)
@@ -270,7 +270,7 @@ def in_use(sides: Sides) -> None:
 
 
 def _misplaced(sides: Sides, device: pydoca.Device) -> None:
-    """Servers and clients at the wrong end."""
+    """Makes servers and clients at the wrong end, which is refused."""
     if not device.info.supports("comch_server"):
         with refused(f"a server on {device.name}", *_LACKING):
             comch.Server(None, device, sides.representor, fresh_name(), num_send_tasks=1)

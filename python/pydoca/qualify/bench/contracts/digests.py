@@ -1,4 +1,4 @@
-"""What the SHA engine's tasks promise: what they tell, what they refuse, and what they leave as it was."""
+"""Promises of the SHA engine's tasks: their properties, their refusals, and the memory that they leave unchanged."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class _Engine:
         self.calls.append(told)
 
     def src(self, size: int, number: int = 0, begin: int = 0) -> pydoca.Buf:
-        """A buf of a part of one of the texts."""
+        """A buf with a part of one of the texts."""
         text = self.texts[number]
         return self.bufs.keep(self.inventory.get_by_data(text.mmap, text.address(begin), size))
 
     def dst(self, begin: int, size: int, length: int = 0) -> pydoca.Buf:
-        """A buf of a part of the memory for digests, with so many bytes of data already."""
+        """A buf in the memory for digests that has length bytes of data already."""
         address = self.place.address(begin)
         return self.bufs.keep(self.inventory.get_by_args(self.place.mmap, address, size, address, length))
 
@@ -58,7 +58,7 @@ class _Engine:
         return self.bufs.keep(chained(elements)), data
 
     def require(self, digests: dict[int, bytes], what: str) -> None:
-        """The memory for digests has these at their places, and is untouched elsewhere."""
+        """Checks that the memory for digests has these digests at their places, and is untouched elsewhere."""
         expected, begin = self._fresh.copy(), self.place.address(0) - self.place.mmap.addr
         for at, digest in digests.items():
             expected[begin + at : begin + at + len(digest)] = view(digest)
@@ -71,12 +71,12 @@ class _Engine:
 
 
 def digest_of(algorithm: sha.Algorithm, message: bytes) -> bytes:
-    """The right one."""
+    """The correct digest."""
     return hashlib.new(algorithm, message).digest()
 
 
 def at_once(device: pydoca.Device) -> int:
-    """Tasks that hash at once, in each of their states, and with each algorithm; returns how many algorithms."""
+    """Checks tasks that hash at once, in each state and with each algorithm; returns how many algorithms."""
     found = sha.algorithms(device)
     for algorithm in found:
         size = sha.ALGORITHMS[algorithm]
@@ -90,7 +90,7 @@ def at_once(device: pydoca.Device) -> int:
 
 
 def _one(engine: _Engine, algorithm: sha.Algorithm, size: int) -> None:
-    """A task that is refused with wrong bufs, runs twice, and is freed."""
+    """Checks a task that is refused with wrong bufs, runs twice, and is freed."""
     what, message = f"a task of {algorithm}", engine.texts[0].data(0, 200).tobytes()
     src, dst, short = engine.src(200), engine.dst(7, 9 + 2 * size, 9), engine.dst(300, 9 + size - 1, 9)
     with duty(what):
@@ -104,7 +104,7 @@ def _one(engine: _Engine, algorithm: sha.Algorithm, size: int) -> None:
         require_told(f"{what} that is refused", told, {"state": pydoca.TaskState.IDLE, "data": (9, 9)})
     engine.require({}, f"{what} that is refused")
     task.src = src
-    for number in (1, 2):  # the second digest goes behind the first one
+    for number in (1, 2):  # the second digest follows the first one
         with duty(what):
             task.submit()
             _require_in_flight(engine, task)
@@ -125,7 +125,7 @@ _SUCCESS: dict[str, object] = {"value": None, "status": pydoca.Status.SUCCESS}
 
 
 def _require_in_flight(engine: _Engine, task: pydoca.ShaHashTask | pydoca.ShaPartialHashTask) -> None:
-    """Nothing of it can be changed, and the context counts it."""
+    """Checks that a task in flight cannot be changed, and that the context counts it."""
     what = "a digest in flight"
     require_value(engine.sha.num_inflight_tasks, 1, "the number of digests in flight")
     if (task.state, task.status) != (pydoca.TaskState.SUBMITTED, pydoca.Status.IN_PROGRESS):
@@ -155,7 +155,7 @@ def _require_freed(task: pydoca.ShaHashTask | pydoca.ShaPartialHashTask) -> None
 
 
 def _slots(engine: _Engine, algorithm: sha.Algorithm) -> None:
-    """As many of each kind as the context tells, beside the other kind, all in flight; and no more."""
+    """Checks that both kinds of tasks have the stated number, all in flight at once, and not one more."""
     context, count = engine.sha, engine.tasks
     require_told(
         "a SHA context", {"tasks": (context.num_tasks, context.num_partial_hash_tasks)}, {"tasks": (count, count)}
@@ -182,7 +182,7 @@ def _slots(engine: _Engine, algorithm: sha.Algorithm) -> None:
 
 
 def over_maps(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Lists whose elements lie in several memory maps are hashed, at once and as pieces; returns how many."""
+    """Hashes lists whose elements lie in several memory maps, at once and as pieces; returns how many."""
     most = min(_MAPS, pydoca.Sha.max_list_buf_num_elem(device.info))
     with Stand() as stand:
         engine = _Engine(stand, device, 256)
@@ -212,8 +212,8 @@ def over_maps(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
 
 
 def in_pieces(device: pydoca.Device) -> int:
-    """A message in pieces tells in each state how far it is, and refuses what does not fit; returns how many pieces."""
-    found, lasts = sha.algorithms(device), (1, 0)  # bytes of the last piece, beside a block for each 0
+    """A message in pieces shows its progress in each state, and refuses wrong pieces; returns how many pieces."""
+    found, lasts = sha.algorithms(device), (1, 0)  # bytes of the last piece; 0 means a block
     for algorithm in found:
         with Stand() as stand:
             engine = _Engine(stand, device, 512)
@@ -239,7 +239,7 @@ def _told(task: pydoca.ShaPartialHashTask) -> dict[str, object]:
 
 
 def _message(engine: _Engine, task: pydoca.ShaPartialHashTask, block: int, last: int, what: str) -> bytes:
-    """Two blocks and a last piece; returns the digest."""
+    """Hashes two blocks and a last piece; returns the digest."""
     algorithm, dst, sizes = task.algorithm, task.dst, (block, block, last)
     must: dict[str, object] = {"final": False, "result": False, "algorithm": algorithm}
     assert dst is not None
@@ -270,7 +270,7 @@ def _message(engine: _Engine, task: pydoca.ShaPartialHashTask, block: int, last:
 
 
 def _refuse_pieces(engine: _Engine, task: pydoca.ShaPartialHashTask, block: int, what: str) -> None:
-    """No piece, and pieces of no whole number of blocks, are refused, and leave the message as it was."""
+    """Empty pieces and pieces that are not whole blocks are refused, and leave the message as it was."""
     told, text = _told(task), engine.texts[0]
     for size in (0, 1, block - 1, block + 1):
         with Stand() as stand:
@@ -284,14 +284,14 @@ def _refuse_pieces(engine: _Engine, task: pydoca.ShaPartialHashTask, block: int,
 
 
 def _refuse_changes(task: pydoca.ShaPartialHashTask, algorithm: sha.Algorithm, what: str) -> None:
-    """What holds for the whole message cannot be changed once it has begun."""
+    """Checks that the settings of a message cannot be changed once it has begun."""
     for name, value in (("algorithm", algorithm), ("dst", None)):
         with refused(f"{what}: to set {name} once it has begun", pydoca.BadStateError):
             setattr(task, name, value)
 
 
 def long_message(device: pydoca.Device, size: int) -> int:
-    """A message whose length takes many bits, in equal pieces and a last byte: the engine counts them all."""
+    """Hashes a message whose length takes many bits, in equal pieces and a last byte: the engine counts all bits."""
     with Stand() as stand:
         piece = min(size // _MANY, pydoca.Sha.max_src_buf_size(device.info)) // 128 * 128
         engine = _Engine(stand, device, piece)

@@ -1,4 +1,4 @@
-"""Progress engines, contexts and tasks: what calls return and count, how late waits end, and what a refusal leaves."""
+"""Progress engines, contexts and tasks: the values that calls return and count, late waits, and refusals."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pydoca.qualify.bench.zones import require_equal
 
 Call = Callable[[], object]
 _SIZE, _DEPTH = 64, 8
-_SECONDS, _SLACK, _TRIES = 0.005, 0.15, 6  # how long waits wait, and how late they may be in the best of so many tries
+_SECONDS, _SLACK, _TRIES = 0.005, 0.15, 6  # seconds of a wait, seconds that the best try may be late, tries
 _State = pydoca.ContextState
 
 
 def require_refused(what: str, calls: Mapping[str, tuple[Call, type[pydoca.DocaError]]]) -> None:
-    """Each call must raise its error."""
+    """Checks that each call raises its error."""
     for name, (call, error) in calls.items():
         with refused(f"{what}: {name}", error):
             call()
 
 
 def require_time_out(what: str, wait: Callable[[float], object]) -> None:
-    """The wait, which nothing ends, times out: not before its time, and in the best of some tries hardly after it."""
+    """Checks that a wait without an event times out: not early, and in the best of several tries hardly late."""
     for seconds in (0.0, _SECONDS):
         late: list[float] = []
         while len(late) < _TRIES and min(late, default=_SLACK) >= _SLACK:
@@ -40,7 +40,7 @@ def require_time_out(what: str, wait: Callable[[float], object]) -> None:
 
 
 class _Batch:
-    """Copies that are in flight together; their completions look at what task, context and engine tell meanwhile."""
+    """Copies that are in flight together; their completions check the numbers of task, context and engine."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         depth = dma.depth_for(device, _DEPTH)
@@ -50,7 +50,7 @@ class _Batch:
         self._wrong: list[tuple[object, ...]] = []
 
     def begin(self) -> None:
-        """Submits all of them; the last submission posts the others, where they were not posted before."""
+        """Submits all of them; the last submission posts those that were not posted before."""
         self.seen.clear()
         self.copies.prepare()
         with duty(self.copies.what):
@@ -67,7 +67,7 @@ class _Batch:
             self._wrong.append((left, *found))
 
     def require(self, when: str) -> None:
-        """Those that have called back are done, and the others are in flight."""
+        """Checks that the tasks that have called back are done, and that the others are in flight."""
         left = len(self.tasks) - len(self.seen)
         done = [task in self.seen for task in self.tasks]
         found: dict[str, object] = {"engine": self.pe.num_inflight_tasks, "context": self.dma.num_inflight_tasks}
@@ -77,7 +77,7 @@ class _Batch:
 
 
 def deliveries(device: pydoca.Device, rounds: int) -> int:
-    """Each call that delivers returns how many completions it has delivered, in rounds of copies. Returns how many."""
+    """Each call that delivers returns how many completions it has delivered. Returns how many there were."""
     with Stand() as stand:
         batch = _Batch(stand, device)
         pe, depth = batch.pe, len(batch.tasks)
@@ -111,7 +111,7 @@ def _deliver(batch: _Batch, name: str, most: int, way: Callable[[], int]) -> Non
 
 
 def _require_rest(batch: _Batch, total: int) -> None:
-    """Nothing is left to deliver, and the statistics tell what was done, and each look in vain."""
+    """Checks that nothing is left to deliver, and that the statistics count all work and each look in vain."""
     pe, before = batch.pe, batch.pe.stats()
     found: dict[str, object] = {"progress": [pe.progress(), pe.progress()], "drain": pe.drain(0) + pe.drain()}
     found |= {"looks in vain": pe.stats().vain_looks - before.vain_looks >= 2, "engine": before[:4]}
@@ -122,7 +122,7 @@ def _require_rest(batch: _Batch, total: int) -> None:
 
 
 def silence(device: pydoca.Device) -> None:
-    """Completions come only within calls of their own engine: not by time, and not by the progress of another one."""
+    """Completions come only in calls of their own engine: not by time, and not by the progress of another engine."""
     with Stand() as stand:
         batch, other = _Batch(stand, device), _Batch(stand, device)
         batch.begin()
@@ -137,7 +137,7 @@ def silence(device: pydoca.Device) -> None:
 
 
 def time_outs(device: pydoca.Device) -> None:
-    """Each call of an engine or a task that waits; what it waited for is as it was, and can still come."""
+    """Each call of an engine or a task that waits times out; the event that it waits for can still come."""
     with Stand() as stand:
         pe = stand.engine()
         require_time_out("wait() of an engine without contexts", pe.wait)
@@ -163,7 +163,7 @@ def time_outs(device: pydoca.Device) -> None:
 
 
 def woken(device: pydoca.Device) -> None:
-    """A blocking call goes on soon after another thread has submitted a task: in the best of some tries."""
+    """A blocking call goes on soon after another thread has submitted a task, in the best of several tries."""
     with Stand() as stand:
         batch = _Batch(stand, device)
         waits: dict[str, Callable[[pydoca.ProgressEngine, Callable[[], bool]], object]] = {
@@ -193,7 +193,7 @@ def _wake_up(batch: _Batch, wait: Callable[[pydoca.ProgressEngine, Callable[[], 
 
 
 def submissions(device: pydoca.Device) -> None:
-    """A submission that is refused leaves all as it was; one of another thread that fails is a failed completion."""
+    """A refused submission changes nothing; one of another thread that fails is a failed completion."""
     with Stand() as stand:
         batch, other, strange = _Batch(stand, device), _Batch(stand, device), pydoca.Status.INVALID_VALUE
         task, pe, calls = batch.tasks[0], batch.pe, list[object]()
@@ -255,7 +255,7 @@ def callbacks(device: pydoca.Device) -> None:
 
 
 def _raise(batch: _Batch) -> None:
-    """A callback frees its task and raises: the call tells it, and the other copies complete."""
+    """A callback frees its task and raises: the call passes the error on, and the other copies complete."""
     task = batch.tasks[0]
 
     def fail(done: pydoca.Task) -> None:
@@ -275,7 +275,7 @@ def _raise(batch: _Batch) -> None:
 
 
 def stops(device: pydoca.Device, rounds: int) -> int:
-    """A context stops while it has tasks, is refused what needs one that runs, and starts again; returns how often."""
+    """A context stops while it has tasks, refuses calls that need a running one, starts again; returns how often."""
     with Stand() as stand:
         batch, told = _Batch(stand, device), list[tuple[object, ...]]()
         context, pairs = batch.dma, [(task.src, task.dst) for task in batch.tasks]
@@ -323,7 +323,7 @@ def _require_stopping(batch: _Batch) -> None:
 
 
 def ends(device: pydoca.Device) -> None:
-    """Engines count the contexts that are connected and not closed, keep their numbers, and are closed for good."""
+    """Engines count the connected contexts that are not closed, keep their numbers, and cannot be used once closed."""
     pe, other = pydoca.ProgressEngine(), pydoca.ProgressEngine()
     contexts = [pydoca.Dma(None, device, num_tasks=1), pydoca.Dma(pe, device, num_tasks=1)]
     found: list[object] = [pe.num_contexts, contexts[0].progress_engine]

@@ -1,4 +1,4 @@
-"""Sync events, clocks and the DPA: numbers and states that are refused, waits that end in time, and what is told."""
+"""Sync events, clocks and the DPA: numbers and states that are refused, waits that end in time, and properties."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refus
 
 _TOO_LARGE = 2**64
 _WORD = 8
-_WAITS = {"wait_eq": 8, "wait_gt": 7, "wait_neq": 7}  # for what does not come while the value is 7
+_WAITS = {"wait_eq": 8, "wait_gt": 7, "wait_neq": 7}  # these waits do not end while the value is 7
 
 
 def numbers(device: pydoca.Device) -> None:
@@ -68,7 +68,7 @@ def places(device: pydoca.Device) -> None:
 
 
 def states(device: pydoca.Device) -> None:
-    """What an event refuses before its start and as a context; its stop ends a wait of another thread."""
+    """An event refuses operations before its start and as a context; its stop ends a wait of another thread."""
     event, bad, invalid = pydoca.SyncEvent(device), pydoca.BadStateError, pydoca.InvalidValueError
     calls: Any = {"get()": (event.get, bad), "update_set()": (lambda: event.update_set(1), bad)}
     calls |= {"update_add()": (lambda: event.update_add(1), bad), "wait_eq()": (lambda: event.wait_eq(0), bad)}
@@ -98,7 +98,7 @@ def states(device: pydoca.Device) -> None:
 
 
 def tasks(device: pydoca.Device) -> None:
-    """A context has as many tasks as was said last, refuses others, and leaves the event as it was."""
+    """A context has the configured number of tasks, refuses others, and leaves the event as it was."""
     with Stand() as stand:
         pe, event = stand.engine(), pydoca.SyncEvent(device)
         stand.callback(event.close)
@@ -134,7 +134,7 @@ def tasks(device: pydoca.Device) -> None:
 
 
 def wait_tasks(device: pydoca.Device) -> None:
-    """Waits in flight keep their settings, end by cancel() with the next progress, and wait anew for another value."""
+    """Waits in flight keep their settings, end by cancel() at the next progress(), and wait again for another value."""
     calls: list[object] = []
     with Stand() as stand:
         note = {"on_completion": lambda *told: calls.append(told), "on_error": lambda *told: calls.append(told)}
@@ -184,7 +184,7 @@ def _stop(pe: pydoca.ProgressEngine, context: pydoca.SyncEventContext, *waits: A
 
 
 def clocks(device: pydoca.Device) -> None:
-    """Each clock by its number and its name, two together, what is refused, and the end."""
+    """Each clock by its number and its name, two clocks together, refusals, and the end."""
     with duty("read clocks"), pydoca.Clock(device) as clock, pydoca.Clock(device) as other:
         found = [each for each in ClockType if pydoca.Clock.is_supported(device.info, each)]
         for each in ClockType:
@@ -212,7 +212,7 @@ def clocks(device: pydoca.Device) -> None:
 
 
 def kernels(device: pydoca.Device) -> None:
-    """Launches wait for their event, tell the end, count their threads, and are refused in the wrong state."""
+    """Launches wait for their event, signal their end, count their threads, and are refused in the wrong state."""
     dpa, ran, bad = pydoca.Dpa(device), list[tuple[int, int]](), pydoca.BadStateError
 
     def note(thread: pydoca.DpaThread) -> None:
@@ -251,7 +251,7 @@ def kernels(device: pydoca.Device) -> None:
 
 
 def _end(dpa: pydoca.Dpa, run: pydoca.DpaRun) -> None:
-    """The stop of the DPA ends the waits of its kernels, and it is stopped for good."""
+    """The stop of the DPA ends the waits of its kernels; it cannot start again."""
     with refused("a wait for a kernel that waits", pydoca.TimeOutError):
         run.wait(0)
     dpa.stop()

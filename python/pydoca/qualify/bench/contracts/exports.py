@@ -1,4 +1,4 @@
-"""Exports and imports of memory and sync events: what both ends tell, what each may do, and when they end."""
+"""Exports and imports of memory and sync events: the properties, permissions and end of both sides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIZES = (1, 64, 4096, 5000)
 
 
 def maps(sides: Sides) -> int:
-    """Memory for the other side of the PCIe link, of several lengths, for reading and for writing; returns how many."""
+    """Exports memory of several lengths over the PCIe link, for reading and for writing; returns how many."""
     for number, size in enumerate(_SIZES):
         for access in ("pci_read_only", "pci_read_write"):
             with Stand() as stand:
@@ -39,7 +39,7 @@ def maps(sides: Sides) -> int:
 def _import(
     stand: Stand, lent: pydoca.Mmap, export: Callable[[], bytes], device: pydoca.Device, token: object = "mine"
 ) -> pydoca.Mmap:
-    """What the owner and the importer tell of it; a map that was imported takes no other configuration."""
+    """Checks the properties of the owner's and the importer's map; an imported map refuses another configuration."""
     if lent.is_exported:
         raise DeviceFault("a map that was not exported since its start says that it was")
     with duty("export and import memory"):
@@ -75,7 +75,7 @@ def _import(
 
 
 def _require_access(stand: Stand, device: pydoca.Device, lent: pydoca.Mmap, imported: pydoca.Mmap, number: int) -> None:
-    """The importer reads it, and writes it where it may; a write that is refused changes nothing."""
+    """Checks that the importer reads the memory, and writes it if allowed; a refused write changes nothing."""
     size, copier = min(lent.len, pydoca.Dma.max_buf_size(device.info)), Copier(stand, device)
     here, theirs = stand.enter_context(device.mmap(pydoca.alloc(size))), view(lent.memory)[:size]
     theirs[:] = prbs31(size, number + 1)
@@ -91,7 +91,7 @@ def _require_access(stand: Stand, device: pydoca.Device, lent: pydoca.Mmap, impo
 
 
 def several(sides: Sides, count: int) -> int:
-    """Many exports at once lead each to their own memory; one that ended does not come back with its map's next start.
+    """Many exports at once each lead to their own memory; the next start of a map does not revive an old export.
 
     Returns how many copies there were.
     """
@@ -127,7 +127,7 @@ def several(sides: Sides, count: int) -> int:
 
 
 def events(sides: Sides) -> int:
-    """Events between the two sides, each way: what they tell and refuse, and their owner's end; returns how many."""
+    """Events between the two sides, each way: their properties, refusals, and their owner's end; returns how many."""
     for owner, user in ((sides.host, sides.dpu), (sides.dpu, sides.host)):
         can = pydoca.SyncEvent.is_export_to_remote_pci_supported(owner.info)
         if can and pydoca.SyncEvent.is_create_from_export_supported(user.info):
@@ -192,7 +192,7 @@ def _one_import(own: pydoca.SyncEvent, there: pydoca.SyncEvent, user: pydoca.Dev
 
 
 def _operations(stand: Stand, own: pydoca.SyncEvent, there: pydoca.SyncEvent, tasks: pydoca.SyncEvent) -> None:
-    """The owner, the importer, and tasks of a second import see the same value."""
+    """Checks that the owner, the importer, and tasks of a second import see the same value."""
     stand.callback(tasks.close)
     with Stand() as running, duty("an event of the other side"):
         context = running.enter_context(tasks.as_context(running.engine(), 1))
@@ -221,7 +221,7 @@ def _done(task: pydoca.SyncEventTask) -> Any:
 
 
 def _owner_ends(own: pydoca.SyncEvent, there: pydoca.SyncEvent, user: pydoca.Device, blob: bytes) -> None:
-    """Every operation of the importer says so, and none waits."""
+    """Checks that every operation of the importer reports the owner's end, and does not wait."""
     with duty("the stop of an exported event"):
         own.stop()
     calls: dict[str, Callable[[], object]] = {
@@ -242,7 +242,7 @@ def _owner_ends(own: pydoca.SyncEvent, there: pydoca.SyncEvent, user: pydoca.Dev
 
 
 def network(device: pydoca.Device) -> int:
-    """Memory and an event for peers of the network: what they tell, and what ends them; returns how many."""
+    """Memory and an event for peers of the network: their properties and their end; returns how many."""
     with Stand() as stand:
         pair = Pair(stand, device, device, 64, access="local_read_write|rdma_write", num_tasks=4)
         lent = stand.enter_context(device.mmap(pydoca.alloc(100), access="local_read_write|rdma_read|rdma_write"))
@@ -276,7 +276,7 @@ def network(device: pydoca.Device) -> int:
 
 
 def network_events(device: pydoca.Device) -> int:
-    """An event for peers of the network; returns how many."""
+    """Checks an event for peers of the network; returns how many."""
     with Stand() as stand:
         own = pydoca.SyncEvent(device, publisher="remote_net", subscriber="cpu")
         stand.callback(own.close)

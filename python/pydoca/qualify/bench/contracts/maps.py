@@ -1,4 +1,4 @@
-"""Promises of memory and its maps: what they tell at first, what a refusal leaves, and what maps do not share."""
+"""Promises of memory and its maps: their initial properties, refusals, and the independence of maps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def memory(device: pydoca.Device) -> None:
             array = view(taken)
             if len(taken) != size or taken.addr % 4096 or taken.addr != array.ctypes.data or array.any():
                 raise DeviceFault(f"memory of {size} bytes is not of that size, or not at a page, or not empty")
-            array[:] = 0xFF  # the next memory must not show it
+            array[:] = 0xFF  # the next memory must not have these bytes
     for size in (0, -1):
         with refused(f"memory of {size} bytes", pydoca.InvalidValueError):
             pydoca.alloc(size)
@@ -89,7 +89,7 @@ def configured(device: pydoca.Device) -> None:
 
 
 def read_only(device: pydoca.Device) -> None:
-    """Memory that the program may not write has a map that cannot be written either."""
+    """A map of memory that the program may not write cannot be written either."""
     fixed = pydoca.Mmap(bytes(64), devices=[device])
     with refused("writes of memory that is read-only", pydoca.InvalidValueError):
         fixed.set_permissions("local_read_write")
@@ -122,7 +122,7 @@ def _started(mmap: pydoca.Mmap, device: pydoca.Device) -> None:
 
 
 def overlapping(device: pydoca.Device) -> None:
-    """Maps of the same bytes have permissions, ranges and ends of their own."""
+    """Maps of the same bytes have separate permissions, ranges and ends."""
     array = view(taken := pydoca.alloc(2 * _SIZE))
     with Stand() as stand:
         with duty("maps of the same memory"):
@@ -169,7 +169,7 @@ def released(device: pydoca.Device) -> None:
 
 
 def in_threads(device: pydoca.Device, rounds: int) -> None:
-    """Threads take bufs of one map, each from an inventory of its own, and all are counted."""
+    """Threads take bufs of one map, each from its own inventory, and all are counted."""
     wrong: list[object] = []
     with duty("a map of several threads"), Stand() as stand:
         mmap = stand.enter_context(pydoca.Mmap(pydoca.alloc(_SIZE), devices=[device], thread_safety=True))

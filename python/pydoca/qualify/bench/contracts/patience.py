@@ -1,4 +1,4 @@
-"""Waits with time to spare last until what they wait for has come, however late, and for all of it, however much."""
+"""Waits with enough time last until every event that they wait for has come, however late."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pydoca.qualify.bench.objects.told import require_told
 from pydoca.qualify.bench.sides import Sides, fresh_name
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 
-_LATE = 0.3  # seconds after which what the waits wait for comes
+_LATE = 0.3  # seconds until the event of a wait comes
 _SIZE = 64
 _COUNTS = (1, 2, 5, 17, 33, 64)
 
 
 def crowds(device: pydoca.Device) -> None:
-    """run_until() and gather() end when all of their copies have: the first ones, the last ones, and any number."""
+    """run_until() and gather() end when all of their copies have ended: first ones, last ones, and any number."""
     depth = dma.depth_for(device, max(_COUNTS))
     with Stand() as stand:
         copies = dma.Copies(stand, device, dma.local(stand, device, _SIZE * depth), _SIZE, depth)
@@ -41,7 +41,7 @@ def crowds(device: pydoca.Device) -> None:
 
 
 def stragglers(device: pydoca.Device) -> None:
-    """run_until() of many tasks does not end while one of them, at any place, has not."""
+    """run_until() of many tasks does not end before each of them has ended, at any place."""
     with Stand() as stand:
         pe, context = with_tasks(stand, device, max(_COUNTS))
         for count in _COUNTS:
@@ -70,7 +70,7 @@ def late_ends(device: pydoca.Device) -> int:
 
 
 def _wait_as_task(device: pydoca.Device) -> None:
-    """An event of its own, which another thread cannot change: its context sets it after that time."""
+    """Waits for an event that another thread cannot change: its context sets it after that time."""
     with Stand() as stand:
         pe, context = with_tasks(stand, device, 2)
         task = context.wait_eq(1)
@@ -116,7 +116,7 @@ def _accept(sides: Sides, name: str) -> None:
 def _require_late(
     calls: dict[str, Callable[[], object]], come: Callable[[], object], pe: pydoca.ProgressEngine | None = None
 ) -> None:
-    """Each call, in a thread of its own, ends well, and not before come() was called."""
+    """Checks that each call, in its own thread, succeeds, and not before come() was called."""
     ends: dict[str, tuple[bool, BaseException | None]] = {}
     came = threading.Event()
 

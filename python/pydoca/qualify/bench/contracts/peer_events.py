@@ -1,4 +1,4 @@
-"""What tasks promise of the sync events of network peers: each changes its own event, and their ends are told."""
+"""Promises of tasks on sync events of network peers: each changes its own event, and reports the event's end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIZE = 64  # bytes of memory at each end
 
 
 def events(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Tasks on one of two events of a peer change that one alone, and append eight bytes; returns how many rounds."""
+    """Tasks on one of two events of a peer change only that event, and append eight bytes; returns how many rounds."""
     with Stand() as stand:
         pair = Pair(stand, device, device, _SIZE, num_tasks=tasks(device))
         with duty("two sync events of a network peer"):
@@ -66,7 +66,7 @@ def _submitted(task: pydoca.RdmaTask, what: str) -> Any:
 
 
 def _closed(device: pydoca.Device, own: pydoca.SyncEvent, there: pydoca.SyncEventRemoteNet, value: int) -> None:
-    """What is closed says so, may be closed again, and leaves the event; another import of it can be made."""
+    """Checks that a closed import refuses, may be closed again, and leaves the event; another import is possible."""
     there.close()
     there.close()
     require_told("an event of a peer that is closed", {"closed": there.closed}, {"closed": True})

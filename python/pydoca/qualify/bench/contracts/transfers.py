@@ -1,4 +1,4 @@
-"""What tasks of RDMA promise: what they tell, what another submission does, and what they leave as it was."""
+"""Promises of RDMA's tasks: their properties, repeated submission, and the memory that they leave unchanged."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _BUFS = ("src", "dst", "result_buf", "sync_event")
 
 
 def has(device: pydoca.Device, kind: Any) -> bool:
-    """Whether the device has tasks of this kind."""
+    """Tells whether the device has tasks of this kind."""
     return pydoca.Rdma.is_task_supported(device.info, kind)
 
 
 def tasks(device: pydoca.Device) -> int:
-    """A few tasks of each kind: a device has so many, and a queue of it as well."""
+    """The number of tasks of each kind: a few, which the device and its queues have."""
     limits = device.info.capabilities.rdma
     assert limits is not None
     return min(8, limits.max_send_queue_size, limits.max_recv_queue_size)
 
 
 class _Place(NamedTuple):
-    """A buf, the memory in which it lies, where its data begins there, and its data's length."""
+    """A buf, its memory, the begin of its data there, and the length of its data."""
 
     buf: pydoca.Buf
     end: Zoned
@@ -45,12 +45,12 @@ class _Place(NamedTuple):
     length: int
 
     def bytes(self, size: int, *, behind: bool = False) -> Any:
-        """So many bytes of its data, or of the room behind it."""
+        """The first bytes of its data, or of the room behind it."""
         return self.end.data(self.begin + (self.length if behind else 0), size)
 
 
 class _Ends:
-    """Two contexts with two connections, memory of both, and the tasks of which each is submitted again and again."""
+    """Two contexts with two connections, and memory of both."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, rng: random.Random) -> None:
         limits = device.info.capabilities.rdma
@@ -70,13 +70,13 @@ class _Ends:
         return here, there
 
     def data(self, end: Zoned, mmap: pydoca.Mmap, size: int, unit: int = 1) -> _Place:
-        """A buf with so many bytes of data, anywhere."""
+        """A buf with size bytes of data at a random place."""
         begin = unit * self.rng.randrange((_ROOM - size) // unit + 1)
         buf = self._bufs.keep(self._inventory.get_by_data(mmap, end.address(begin), size))
         return _Place(buf, end, begin, size)
 
     def room(self, end: Zoned, mmap: pydoca.Mmap, size: int, unit: int = 1) -> _Place:
-        """A buf with some data, or none, and with room for so many bytes, or more, behind it."""
+        """A buf with some data or none, and with room for at least size bytes behind it."""
         length, spare = unit * self.rng.randrange(5), self.rng.randrange(9)
         most = length + max(size, 1) + spare
         begin = unit * self.rng.randrange((_ROOM - most) // unit + 1)
@@ -86,13 +86,13 @@ class _Ends:
         )
 
     def fill(self) -> list[Any]:
-        """Other data in all memory of both ends; returns copies, which the caller changes as the task must."""
+        """Fills all memory of both ends with other data; returns copies, which the caller changes as the task must."""
         for end in (self.pair.here, self.pair.theirs):
             end.array[:] = noise(len(end.array), self.rng.getrandbits(32))
         return [end.array.copy() for end in (self.pair.here, self.pair.theirs)]
 
     def require(self, expected: list[Any], what: str) -> None:
-        """All memory of both ends is as it must be. Releases the bufs."""
+        """Checks all memory of both ends, and releases the bufs."""
         require_equal(self.pair.here.array, expected[0], f"memory of this end after {what}")
         require_equal(self.pair.theirs.array, expected[1], f"memory of the peer after {what}")
         self._bufs.close()
@@ -209,18 +209,18 @@ _OPCODES = {
 
 
 def _at(place: _Place) -> int:
-    """Where its data begins in the array of its memory."""
+    """The index of the first byte of its data in the array of its memory."""
     return place.end.address(place.begin) - place.end.mmap.addr
 
 
 def _part(array: Any, place: _Place, size: int) -> Any:
-    """So many bytes behind the data of the place, in a copy of its memory."""
+    """The size bytes behind the data of the place, in a copy of its memory."""
     begin = _at(place) + place.length
     return array[begin : begin + size]
 
 
 def again(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Each task has other operands with each submission: what it changes, at either end, is what these say.
+    """Submits each task repeatedly with other operands: it changes the bytes of these, at either end.
 
     Returns the number of submissions.
     """
@@ -233,7 +233,7 @@ def again(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
 
 
 def in_flight(device: pydoca.Device) -> None:
-    """A receive that waits, and a message that waits for one, are as they were until they end; then they are free."""
+    """A waiting receive, and a message that waits for one, stay unchanged until they end; then they are free."""
     with Stand() as stand:
         pair = Pair(stand, device, device, _LONGEST, num_tasks=tasks(device))
         src = pair.data(pair.here.mmap, pair.here.address(0), _LONGEST)
@@ -274,7 +274,7 @@ def _require_in_flight(task: pydoca.RdmaTask, names: tuple[str, ...]) -> None:
 
 
 def require_freed(task: pydoca.RdmaTask) -> None:
-    """Frees the task, which then refuses what its state does not allow."""
+    """Frees the task, and checks that it refuses further use."""
     what = f"a task ({task.kind}) that is freed"
     with duty(what):
         task.free()
@@ -286,7 +286,7 @@ def require_freed(task: pydoca.RdmaTask) -> None:
 
 
 def over_maps(device: pydoca.Device, most: int) -> int:
-    """Lists whose elements lie in several memory maps are written, sent, read and filled; returns how many elements."""
+    """Writes, sends, reads and fills lists whose elements lie in several memory maps; returns how many elements."""
     limits = device.info.capabilities.rdma
     assert limits is not None
     count, size = min(most, limits.max_send_buf_list_len, limits.max_recv_buf_list_len), 24
@@ -316,7 +316,7 @@ def over_maps(device: pydoca.Device, most: int) -> int:
 
 
 def _listed(pair: Pair, kind: str, near: list[Zoned], far: list[Zoned], size: int) -> list[pydoca.RdmaTask]:
-    """Begins a transfer from the near list, or a read into it; a message goes to the far list."""
+    """Begins a transfer from the near list, or a read into it. A message goes to the far list."""
     ab, get, there = pair.ab, pair.inventory, (pair.theirs.address(0), len(near) * size)
 
     def chain(ends: list[Zoned], get: Any) -> pydoca.Buf:
@@ -330,13 +330,13 @@ def _listed(pair: Pair, kind: str, near: list[Zoned], far: list[Zoned], size: in
 
 
 class _Failure(NamedTuple):
-    """A task that fails in the device: how it is made, and the bufs whose data stays as it is."""
+    """A task that fails in the device, and the sizes of its bufs, whose data stays unchanged."""
 
     kind: str
-    sizes: tuple[int, int]  # of the source, and of the room, which is too short
+    sizes: tuple[int, int]  # the source's size, and the room's, which is too short
 
     def make(self, pair: Pair) -> list[pydoca.RdmaTask]:
-        """The task, and a receive that fails with it. Neither is submitted."""
+        """Makes the task, and a receive that fails with it; submits neither."""
         size, room = self.sizes
         here, there = pair.here.address(0), pair.theirs.address(0)
         if self.kind == "read":

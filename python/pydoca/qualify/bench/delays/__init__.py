@@ -1,1 +1,1 @@
-"""What comes late: the device's operations and waits, told apart from what the machine does to the tester's threads."""
+"""Late operations and waits of the device, told apart from delays of the tester's threads by the machine."""

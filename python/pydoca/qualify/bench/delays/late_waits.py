@@ -17,22 +17,22 @@ from pydoca.qualify.bench.delays.run_delay import run_delay
 from pydoca.qualify.bench.waiting import Stand, duty
 
 _LATE = 3.0  # milliseconds
-_CHANCE = 1e-4  # of a false alarm
+_CHANCE = 1e-4  # the probability of a false alarm
 
 
 def lateness(device: pydoca.Device, count: int = 50) -> float:
-    """How many milliseconds later than a thread of this machine, which waits for another one, a wait ends: the median.
+    """The median lateness of a wait in milliseconds, compared with a thread that waits for another thread.
 
-    The value comes when the thread has waited for 2 ms. Not below 0.
+    The value comes when the thread has waited for 2 ms. The result is at least 0.
     """
     waits, control = _long_waits(device, count)
     return max(0.0, float(np.median(waits) - np.median(control)))
 
 
 def late_share(device: pydoca.Device, count: int, rounds: int) -> float:
-    """The share of such waits that are late where threads are not: 0 where chance explains it.
+    """The share of late waits, compared with threads; 0 if chance may explain it.
 
-    Some late ones are looked for again, in so many rounds at most.
+    If a round finds few late waits, the next one looks again.
     """
     late = own = seen = 0
     for _ in range(rounds):
@@ -48,7 +48,7 @@ def late_share(device: pydoca.Device, count: int, rounds: int) -> float:
 
 
 def engine_lateness(device: pydoca.Device, other: pydoca.Device, count: int) -> dict[str, float]:
-    """The same of each way to wait for an engine, which sleeps until the other side sets an event."""
+    """The lateness of each way to wait for an engine that sleeps until the other side sets an event."""
     with Stand() as stand:
         event = pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu")
         stand.callback(event.close)
@@ -86,7 +86,7 @@ def _wait_for_task(_: pydoca.ProgressEngine, task: pydoca.Task) -> None:
 
 
 def _long_waits(device: pydoca.Device, count: int) -> tuple[list[float], list[float]]:
-    """Waits for an event, and a thread's for another one, in turn."""
+    """Times of waits for an event and of waits for a thread, in turn."""
     waits, control = list[float](), list[float]()
     with duty("long waits"), pydoca.SyncEvent(device) as event:
         for number in range(1, count + 1):
@@ -107,8 +107,9 @@ def _sleeping_thread() -> float:
 
 
 def _end_of(wait: Callable[[], object], end: Callable[[], object]) -> float:
-    """Milliseconds from end(), in another thread, to the return of wait(), without those that either of the threads was
-    ready and had no processor.
+    """Milliseconds from end(), in another thread, to the return of wait().
+
+    The time in which either thread was ready but had no processor does not count.
     """
     waiter = threading.get_native_id()
     begin = delayed = 0.0

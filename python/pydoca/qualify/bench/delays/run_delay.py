@@ -1,4 +1,4 @@
-"""What a busy machine does to a thread, told by its kernel."""
+"""The delays of a thread by a busy machine, as the kernel reports them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 
 
 def run_delay(thread: int) -> float:
-    """Seconds so far that a thread of this process, by its native id, was ready to run and had no processor.
+    """Seconds that a thread of this process, by its native id, has been ready to run without a processor.
 
-    A time that has not ended yet does not count. 0 where the kernel does not tell (it was built without
-    CONFIG_SCHED_INFO).
+    A delay that has not ended does not count. 0 if the kernel was built without CONFIG_SCHED_INFO.
     """
     try:
         fields = Path(f"/proc/self/task/{thread}/schedstat").read_text(encoding="ascii").split()

@@ -1,4 +1,4 @@
-"""Operations that are late now and then, or at intervals: told apart from what the tester's machine does to them."""
+"""Operations that are late now and then or at intervals, told apart from delays by the tester's machine."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from scipy import stats
 import pydoca
 
 _LATE = 1e6  # nanoseconds; a device does a small operation in far less
-_TIMES = 20  # and no operation of a slow device is late that takes less than so many times the usual
+_TIMES = 20  # an operation of a slow device is late only if it takes this many times the usual time
 _WARM = 100
-_CONTROL = 4  # times as long as an operation takes, this thread computes after it
-_CHANCE = 1e-4  # of a false alarm, on a machine that delays this thread without a trace
-_LONGEST = 5.0  # seconds: of a slow device there are fewer samples
+_CONTROL = 4  # the computing after an operation takes this many times as long
+_CHANCE = 1e-4  # the probability of a false alarm, on a machine that delays this thread without a trace
+_LONGEST = 5.0  # seconds; a slow device has fewer samples
 
 
 class Lateness:
-    """How many operations are late, and how often this thread is late by itself.
+    """Counts late operations, and how often this thread is late by itself.
 
-    run_one() does one operation without a sleep, and returns how long that took in nanoseconds. Between two of them
-    this thread computes for some times as long: what the machine does to the thread it does to computing more often.
+    run_one() does one operation without a sleep, and returns its nanoseconds. Between two operations this thread
+    computes several times as long, so that the machine delays the computing more often.
     """
 
     count: int
@@ -41,13 +41,13 @@ class Lateness:
         self.count = self.late = self.own = 0
 
     def sample(self) -> None:
-        """One operation, and the computing after it."""
+        """Runs one operation, and the computing after it."""
         self.count += 1
         self.late += self._is_late(self._run_one)
         self.own += self._is_late(self._compute)
 
     def _is_late(self, run: Callable[[], int]) -> bool:
-        """A thread that had to give its processor away is late only as far as it ran."""
+        """Tells whether run() is late; if the thread lost its processor, only its own running time counts."""
         switches, busy = _of_thread()
         if run() <= self._limit:
             return False
@@ -56,10 +56,10 @@ class Lateness:
 
 
 def share_of(*several: Lateness) -> float:
-    """The share of late operations, where chance does not explain it: 0 for a device that is never late.
+    """The share of late operations; 0 if chance may explain it.
 
-    Together, operations of several kinds that take turns show a device that stands still at intervals, which one of
-    them meets.
+    Operations of several kinds that take turns show together that a device stops at intervals, even if each kind meets
+    only a few stops.
     """
     late, own, count = (
         sum(counts) for counts in zip(*((each.late, each.own, each.count) for each in several), strict=True)
@@ -69,7 +69,7 @@ def share_of(*several: Lateness) -> float:
 
 
 def late_share(run_one: Callable[[], int], count: int) -> float:
-    """The share of late operations among so many, or among as many as there is time for."""
+    """The share of late operations among count, or among as many as there is time for."""
     with without_collections():
         lateness = Lateness(run_one)
         end = time.monotonic() + _LONGEST
@@ -79,13 +79,13 @@ def late_share(run_one: Callable[[], int], count: int) -> float:
 
 
 def limit_of(device: pydoca.Device) -> float | None:
-    """0, the share that a device may have; None for one in software, whose threads the machine delays, too."""
+    """The share that a device may have: 0; None for one in software, since the machine delays its threads."""
     return 0 if device.pci_addr else None
 
 
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
-    """Python collects no garbage meanwhile: that takes milliseconds, and operations allocate more than computing."""
+    """Stops the garbage collector: it takes milliseconds, and operations allocate more than the computing."""
     gc.collect()
     gc.disable()
     try:
@@ -95,7 +95,7 @@ def without_collections() -> Iterator[None]:
 
 
 def _of_thread() -> tuple[int, int]:
-    """How often another thread took its processor, and for how many nanoseconds it had one."""
+    """How often this thread lost its processor, and its nanoseconds of running time."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw, time.thread_time_ns()
 
 

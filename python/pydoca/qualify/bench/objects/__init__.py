@@ -1,1 +1,1 @@
-"""What each kind of object tells of itself, and what its states allow, in every state that it has."""
+"""The properties of each kind of object, and the operations that each of its states allows."""

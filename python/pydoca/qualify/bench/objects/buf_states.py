@@ -1,4 +1,4 @@
-"""Bufs of an inventory and of a pool, in random order of calls, beside a model of each: sections, lists, references."""
+"""Random calls on bufs of an inventory and of a pool, compared with a model: sections, lists, references."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIECE = 128
 
 @dataclass
 class _Model:
-    """What a buf must tell; its list is the numbers of the bufs behind it."""
+    """The expected properties of a buf; its list has the numbers of the bufs behind it."""
 
     head: int
     length: int
@@ -181,7 +181,7 @@ class _Walk:
 
 
 def walk(device: pydoca.Device, steps: int, rng: random.Random) -> int:
-    """So many calls; returns how many."""
+    """Makes random calls; returns how many."""
     with Stand() as stand:
         walker = _Walk(stand, device, rng)
         for _ in range(steps):
@@ -190,7 +190,7 @@ def walk(device: pydoca.Device, steps: int, rng: random.Random) -> int:
 
 
 def pools(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """A pool gives each of its elements once, of its size and alignment, and again after its return."""
+    """A pool gives each of its elements once, with its size and alignment, and again after its return."""
     with Stand() as stand:
         mmap = stand.enter_context(device.mmap(pydoca.alloc(_ELEMENTS * 256)))
         pool = stand.enter_context(pydoca.BufPool(_ELEMENTS, 100, mmap, element_alignment=64))
@@ -208,7 +208,7 @@ def pools(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
 
 
 def told(device: pydoca.Device) -> None:
-    """An inventory and a pool tell what they were made with, and give nothing while they are stopped."""
+    """An inventory and a pool have their configured properties, and refuse bufs while they are stopped."""
     with Stand() as stand:
         mmap = stand.enter_context(device.mmap(pydoca.alloc(4096)))
         inventory = stand.enter_context(pydoca.BufInventory(3, user_data="inventory"))

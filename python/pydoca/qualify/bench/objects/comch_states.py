@@ -1,4 +1,4 @@
-"""What both ends of a comch connection tell, and messages that arrive before its end and are read after it."""
+"""The properties of both ends of a comch connection, and messages that arrive before its end and are read after it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def told(sides: Sides) -> None:
 
 
 def limits(sides: Sides) -> None:
-    """Both ends tell the smaller one of their greatest lengths: such a message arrives, and a longer one is refused."""
+    """Both ends report the smaller of their greatest lengths: such a message arrives, and a longer one is refused."""
     for at_server, at_client in ((128, 512), (512, 128), (256, 256)):
         name, what = fresh_name(), f"a message between ends of {at_server} and {at_client} bytes at most"
         most = min(at_server, at_client)
@@ -65,7 +65,7 @@ def limits(sides: Sides) -> None:
 
 
 def last_words(sides: Sides, count: int, rounds: int) -> int:
-    """One end sends and leaves; the other one, which has not read yet, still gets all, and then the end.
+    """One end sends and leaves; the other one, which has not read yet, gets all messages, and then the end.
 
     Returns how many messages there were.
     """
@@ -95,7 +95,7 @@ def last_words(sides: Sides, count: int, rounds: int) -> int:
 
 
 def in_flight(sides: Sides, count: int, burst: int) -> int:
-    """Messages of which many are on their way at once, each way; returns how many arrived."""
+    """Sends messages with many in flight at once, each way; returns how many arrived."""
     for back in (False, True):
         arrived: list[bytes] = []
         with Stand() as stand:

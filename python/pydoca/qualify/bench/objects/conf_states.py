@@ -1,4 +1,4 @@
-"""Tasks that are configured one kind at a time: so many are there, and their completions call what was set last."""
+"""Tasks configured one kind at a time: the context has that many, and completions call the function set last."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pydoca.qualify.bench.maps import REFUSALS
 from pydoca.qualify.bench.sha import algorithms
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
-_Submit = Callable[[object], pydoca.Task]  # with its user data; the task is not submitted
-_COUNT = 3  # a device has more tasks than that
+_Submit = Callable[[object], pydoca.Task]  # it takes the task's user data, and does not submit the task
+_COUNT = 3  # a device has more tasks
 
 
 class _Kind(NamedTuple):
-    """One kind of task: a context that is idle, what configures it, a task that succeeds, and one that fails."""
+    """One kind of task: an idle context, its setter, a task that succeeds, and one that fails."""
 
     context: pydoca.Context
     configure: Callable[..., None]
@@ -26,7 +26,7 @@ class _Kind(NamedTuple):
 
 
 class _Calls:
-    """What the callbacks of one configuration were called with."""
+    """The arguments with which the callbacks of one configuration were called."""
 
     def __init__(self) -> None:
         self.good: list[tuple[object, object, object]] = []
@@ -37,12 +37,12 @@ class _Calls:
         self.good.append(told)
 
     def failed(self, *told: Any) -> None:
-        """The callback of those without."""
+        """The callback of completions without success."""
         self.bad.append(told)
 
 
 def check(device: pydoca.Device) -> int:
-    """Each kind of task that the device has; returns how many there are."""
+    """Checks each kind of task that the device has; returns how many there are."""
     found = [make for has, make in _KINDS if has(device.info)]
     for make in found:
         with Stand() as stand:
@@ -99,7 +99,7 @@ class _Places:
         ]
 
     def room(self, number: object) -> pydoca.Buf:
-        """A place of its own for each task that succeeds."""
+        """A separate place for each task that succeeds."""
         assert isinstance(number, int)
         return self._rooms[number]
 

@@ -1,4 +1,4 @@
-"""What a device, its capabilities and its representors tell, in each way that there is to ask."""
+"""The properties of a device, its capabilities and its representors, read in every possible way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RATES = {round(each * 1e9) for each in (1, 2.5, 5, 10, 14, 20, 25, 40, 50, 56, 
 
 
 def capabilities(device: pydoca.Device) -> int:
-    """Each library's own questions have the answers of the list of capabilities; returns how many there were."""
+    """Each library's own queries agree with the list of capabilities; returns how many there were."""
     info, all_of_them = device.info, device.info.capabilities
     asked: dict[str, tuple[object, object]] = {}
     for name, library in _LIBRARIES.items():
@@ -39,7 +39,7 @@ _LIMITS: dict[str, tuple[str, ...]] = {
 
 
 def rates(info: pydoca.DeviceInfo) -> int:
-    """The rate of the port is one that ports have, and that of the card's others; returns how many ports it has."""
+    """The port's rate is a usual one, and the same as that of the card's other ports; returns the number of ports."""
     ports = [
         each
         for each in pydoca.devices(side=info.side)
@@ -55,7 +55,7 @@ def rates(info: pydoca.DeviceInfo) -> int:
 
 
 def representors(device: pydoca.Device) -> int:
-    """Each representor that is opened tells what the list told of it, and lists by a filter are parts of the whole."""
+    """Each opened representor has the properties of its list entry; a list by a filter is a part of the full list."""
     with duty("list the representors"):
         whole = device.representors()
     for listed in whole:

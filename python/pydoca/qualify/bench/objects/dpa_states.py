@@ -1,4 +1,4 @@
-"""Kernels on the DPA: each thread of a launch runs once, and events and memory tell both sides what they should."""
+"""Kernels on the DPA: each thread of a launch runs once, and both sides see the events and memory of the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _THREADS = 4
 
 
 def launches(device: pydoca.Device, rounds: int) -> int:
-    """Launches of several threads, each of which runs once, with its rank; returns how many threads there were."""
+    """Launches several threads, each of which runs once with its rank; returns how many threads there were."""
     ran: list[tuple[int, int]] = []
 
     def note(thread: pydoca.DpaThread, number: int) -> None:
@@ -64,7 +64,7 @@ def exchanges(device: pydoca.Device, rounds: int) -> int:
 
 
 def operations(device: pydoca.Device) -> None:
-    """A kernel reads, sets, adds to and waits for an event, which tells it what it has done itself."""
+    """A kernel reads, sets, adds to and waits for an event, and sees its own changes."""
     told: list[tuple[str, int, int]] = []
 
     def work(thread: pydoca.DpaThread, event: pydoca.DpaSyncEvent) -> None:
@@ -94,7 +94,7 @@ def operations(device: pydoca.Device) -> None:
 
 
 def _ends(wait: Callable[..., None], value: int) -> bool:
-    """Whether it ends within a moment."""
+    """Tells whether the launch ends within a moment."""
     try:
         wait(value, timeout=0.002)
     except pydoca.TimeOutError:

@@ -1,4 +1,4 @@
-"""What a progress engine tells of its contexts and tasks, its notification handle, and its moves between threads."""
+"""A progress engine's numbers of contexts and tasks, its notification handle, and its moves between threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIZE = 64
 
 
 def counts(device: pydoca.Device, contexts: int = 4) -> None:
-    """Waits of several sync events are in flight; one after the other ends, is cancelled, or is flushed."""
+    """Waits of several sync events are in flight; each in turn ends, is cancelled, or is flushed."""
     with Stand() as stand:
         pe = stand.engine()
         events = [pydoca.SyncEvent(device) for _ in range(contexts)]
@@ -67,7 +67,7 @@ def _require_counts(
 
 
 def failures(device: pydoca.Device) -> None:
-    """Copies succeed, and one fails: the statistics of context and engine tell each, and so does the task."""
+    """Copies succeed, and one fails: the statistics of context and engine and the task show each result."""
     with Stand() as stand:
         pe, inventory = stand.engine(), stand.bufs(3)
         mmap = stand.enter_context(device.mmap(pydoca.alloc(4 * _SIZE)))
@@ -98,7 +98,7 @@ def failures(device: pydoca.Device) -> None:
 
 
 def handle(device: pydoca.Device, rounds: int) -> int:
-    """The handle is readable when a completion is pending, and not once it was cleared and all were taken."""
+    """The handle is readable when a completion is pending, and not after it was cleared and all were taken."""
     with Stand() as stand:
         copies = dma.Copies(stand, device, dma.local(stand, device, _SIZE), _SIZE, 1)
         poll = select.poll()

@@ -1,4 +1,4 @@
-"""Sync events: where their value is, what they tell of themselves, and what ends their waits."""
+"""Sync events: the place of their value, their properties, and the end of their waits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refus
 
 
 def in_memory(device: pydoca.Device) -> None:
-    """Events in memory of the program, or of a buf, begin with what is there, and write their value there."""
+    """Events in memory of the program or of a buf begin with the value there, and write their value there."""
     for value in numbers()[::9]:
         memory = pydoca.alloc(64)
         word = view(memory)[8:16].view(np.uint64)
@@ -26,7 +26,7 @@ def in_memory(device: pydoca.Device) -> None:
                 event = pydoca.SyncEvent(device, memory=memoryview(memory)[8:16])
             else:
                 mmap = stand.enter_context(device.mmap(memory, access=ACCESS))
-                buf = stand.bufs(1).get_by_args(mmap, mmap.addr, 16, mmap.addr + 8, 8)  # with headroom
+                buf = stand.bufs(1).get_by_args(mmap, mmap.addr, 16, mmap.addr + 8, 8)  # the buf has headroom
                 event = pydoca.SyncEvent(device, buf=stand.keep(buf))
             stand.enter_context(event)
             require_value(event.get(), value, "the first value of an event in memory of the program")
@@ -61,7 +61,7 @@ def told(device: pydoca.Device) -> None:
 
 
 def operands(device: pydoca.Device) -> None:
-    """Waits compare unsigned numbers, and tasks tell their operation and operand; a wait that is cancelled ends."""
+    """Waits compare unsigned numbers, and tasks have their operation and operand; a cancelled wait ends."""
     high = 1 << 63
     with duty("comparisons of large numbers"), pydoca.SyncEvent(device) as event:
         event.update_set(high)

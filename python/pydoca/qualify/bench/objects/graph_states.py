@@ -1,4 +1,4 @@
-"""Graphs: what instances and nodes tell before, while and after they run, and which callback is called."""
+"""Graphs: properties of instances and nodes before, during and after a run, and their callbacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INSTANCES = 4
 
 
 class _Runs:
-    """A graph of a copy and three functions in a row, each of which gets a cookie of its instance's own."""
+    """A graph of a copy and three functions in a row; each function gets a cookie of its instance."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         self.seen: list[object] = []
@@ -68,7 +68,7 @@ class _Runs:
 
 
 def _change(runs: _Runs, number: int, turn: int) -> None:
-    """A function gets what its instance has been given last."""
+    """A function gets the cookie that its instance was given last."""
     runs.seen.clear()
     instance = runs.instances[number]
     for place, node in enumerate(runs.nodes):

@@ -1,4 +1,4 @@
-"""Memory maps: configured, started, exported and stopped, again and again; their devices, and their thread safety."""
+"""Memory maps: repeatedly configured, started, exported and stopped; their devices, and their thread safety."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _copy_both_ways(
 
 
 def exports(sides: Sides, cycles: int) -> int:
-    """A map is exported after each of its starts: that description leads to it, and the one before no longer does."""
+    """A map is exported after each start: the new description leads to it, and the previous one no longer does."""
     memory, into, before = pydoca.alloc(_SIZE), pydoca.alloc(_SIZE), b""
     with Stand() as stand:
         here, copier = stand.enter_context(sides.dpu.mmap(into)), Copier(stand, sides.dpu)
@@ -117,7 +117,7 @@ def exports(sides: Sides, cycles: int) -> int:
 
 
 def part_of_a_page(sides: Sides) -> int:
-    """Exports of memory that begins anywhere, of any length: imports have each byte where it is; returns how many."""
+    """Exports memory with any begin and length: imports have each byte at its place; returns how many."""
     memory, into = pydoca.alloc(4 * _SIZE), pydoca.alloc(4 * _SIZE)
     whole: Bytes = view(memory)
     whole[:] = prbs31(4 * _SIZE, 9)
@@ -142,7 +142,7 @@ def part_of_a_page(sides: Sides) -> int:
 
 
 def shared(device: pydoca.Device, other: pydoca.Device) -> None:
-    """A device is added, added twice, removed; both devices reach a map that has both."""
+    """A device is added, added twice and removed; both devices reach a map that has both."""
     memory, into = pydoca.alloc(_SIZE), pydoca.alloc(_SIZE)
     with Stand() as stand:
         with duty("a memory map of two devices"):
@@ -174,7 +174,7 @@ def shared(device: pydoca.Device, other: pydoca.Device) -> None:
 
 
 def thread_safe(device: pydoca.Device) -> None:
-    """A map with thread safety closes while a buf is out, and releases its memory when both have gone."""
+    """A map with thread safety closes while a buf is out, and releases its memory when both are gone."""
     released: list[object] = []
     with Stand() as stand, duty("a map with thread safety"):
         mmap = pydoca.Mmap(pydoca.alloc(_SIZE), devices=[device], thread_safety=True, free_callback=released.append)

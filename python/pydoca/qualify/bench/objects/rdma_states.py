@@ -1,4 +1,4 @@
-"""RDMA contexts that start again, connections that end beside others, and queues that are full."""
+"""RDMA contexts that start again, connections that end while others go on, and full queues."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Restarted:
             if not self.ends[0].connections or here.rdma is not self.ends[0] or not here.is_connected:
                 raise DeviceFault(f"{what}: a connection does not tell its context, or that it is connected")
             self._move(bufs, here, number, what)
-            for connection in (here, there):  # peers that met by their details need not hear of each other's end
+            for connection in (here, there):  # peers that met by their details need not learn of each other's end
                 connection.disconnect().wait(waiting.PATIENCE)
             if here.is_connected or here.failure is not pydoca.Status.SUCCESS:
                 raise DeviceFault(f"{what}: a connection that this side ended tells {here.failure.name}")
@@ -89,7 +89,7 @@ class _Restarted:
 
 
 def restarts(device: pydoca.Device, lives: int) -> int:
-    """Two contexts live so often, each time with the permissions that they were made with."""
+    """Two contexts start and stop several times, each time with their original permissions."""
     with Stand() as stand:
         both = _Restarted(stand, device)
         for number in range(lives):
@@ -98,7 +98,7 @@ def restarts(device: pydoca.Device, lives: int) -> int:
 
 
 def settings(device: pydoca.Device) -> None:
-    """A context tells the settings that it was made with."""
+    """A context reports the settings that it was made with."""
     limits = device.info.capabilities.rdma
     assert limits is not None
     chosen: dict[str, Any] = {
@@ -121,7 +121,7 @@ def settings(device: pydoca.Device) -> None:
 
 
 def ends(device: pydoca.Device, count: int) -> int:
-    """Connections of two contexts end one after the other, and messages go over those that are left, to the right one.
+    """Connections of two contexts end one after the other; messages over the others go to the right connection.
 
     Returns how many messages there were.
     """
@@ -174,7 +174,7 @@ def _message(
 
 
 def full_queue(device: pydoca.Device) -> int:
-    """More messages than a connection's queue has room for, to a peer without receives: AGAIN, and later they go.
+    """More messages than a connection's queue has room for, to a peer without receives, give AGAIN; later they go.
 
     Returns how many were taken.
     """
@@ -208,7 +208,7 @@ def full_queue(device: pydoca.Device) -> int:
 
 
 def refused_tasks(device: pydoca.Device) -> int:
-    """What the device tells not to have is refused; returns how many kinds it has."""
+    """Kinds of tasks that the device does not have are refused; returns how many kinds it has."""
     kinds = ("send", "send_imm", "read", "write", "write_imm", "receive", "atomic_cmp_swp", "atomic_fetch_add")
     missing = [kind for kind in kinds if not pydoca.Rdma.is_task_supported(device.info, kind)]  # type: ignore[arg-type]
     with Stand() as stand:

@@ -1,4 +1,4 @@
-"""Messages in pieces that are given up, and what SHA tasks tell; one task with each algorithm in turn."""
+"""Messages in pieces that are given up, properties of SHA tasks, and one task with each algorithm in turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Engine:
         self.digest, self.dst = view(digest), stand.keep(self.inventory.get_by_addr(place))
 
     def require(self, algorithm: sha.Algorithm, message: bytes, what: str) -> None:
-        """The digest is hashlib's."""
+        """Checks that the digest is hashlib's."""
         expected = hashlib.new(algorithm, message).digest()
         require_equal(self.digest[: len(expected)], view(expected), what)
 
@@ -38,7 +38,7 @@ class _Engine:
 
 
 def resets(device: pydoca.Device, rounds: int) -> int:
-    """A message is given up behind its first pieces, and another one takes its task; returns how many."""
+    """A message is given up after its first pieces, and another one takes its task; returns how many."""
     with Stand() as stand:
         engine, supported = _Engine(stand, device, 4096), sha.algorithms(device)
         task = engine.sha.partial_hash(None, engine.dst, supported[0], submit=False)

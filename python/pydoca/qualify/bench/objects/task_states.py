@@ -1,4 +1,4 @@
-"""Tasks that are allocated, in flight, done, refused and freed: what they tell, and what their state allows."""
+"""Tasks that are allocated, in flight, done, refused and freed: their properties and permitted operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _told(task: pydoca.Task) -> dict[str, object]:
 
 
 def waits(device: pydoca.Device, rounds: int) -> int:
-    """A wait task, which is in flight until its value comes; returns how often."""
+    """Checks a wait task that is in flight until its value comes; returns how often."""
     with Stand() as stand:
         pe, context = with_tasks(stand, device, 2)
         calls: list[object] = []
@@ -87,7 +87,7 @@ def slots(device: pydoca.Device, rounds: int) -> int:
 
 
 def again(device: pydoca.Device, rounds: int) -> int:
-    """One task of a copy is submitted again and again, and tells each time that it is in flight, until it is polled."""
+    """One copy task is submitted repeatedly, and is in flight each time until the program polls."""
     with Stand() as stand:
         copies = dma.Copies(stand, device, dma.local(stand, device, 64), 64, 1)
         [task] = copies.tasks
@@ -110,7 +110,7 @@ def again(device: pydoca.Device, rounds: int) -> int:
 
 
 def settings(device: pydoca.Device) -> None:
-    """A context tells what it was made with, and takes other settings while it is idle."""
+    """A context reports its settings, and takes others while it is idle."""
 
     def changed(*_: object) -> None:
         pass

@@ -1,4 +1,4 @@
-"""A comparison of what an object tells with what it must tell."""
+"""A comparison of an object's properties with the expected ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydoca.qualify.bench.waiting import DeviceFault
 
 
 def require_told(what: str, found: dict[str, object], expected: dict[str, object]) -> None:
-    """Raises DeviceFault that names what differs."""
+    """Raises DeviceFault that names the properties that differ."""
     wrong = {name: value for name, value in found.items() if value != expected[name]}
     if wrong:
         must = {name: expected[name] for name in wrong}

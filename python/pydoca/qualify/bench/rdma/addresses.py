@@ -1,4 +1,4 @@
-"""Connections by address: each step is told to both ends, and settings have their effect."""
+"""Connections by address: both ends learn of each step, and settings have their effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ports = itertools.count(21_000)
 
 
 class _Ends:
-    """A context that listens, and one that calls; what their callbacks tell."""
+    """A context that listens, one that calls, and the calls of their callbacks."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         self.told: list[tuple[str, str, Any]] = []
@@ -36,7 +36,7 @@ class _Ends:
         return pydoca.Rdma(self.pe, device, user_data=name, connection_request_timeout=_TIME, **callbacks)
 
     def request(self) -> pydoca.RdmaConnection:
-        """Waits for the caller's, which the callback is given."""
+        """Waits for the caller's request, which the callback gets."""
         until_true(self.pe, lambda: self.count("request", "server"), "a request")
         made: pydoca.RdmaConnection = next(each for event, _, each in self.told if event == "request")
         return made
@@ -46,7 +46,7 @@ class _Ends:
         return sum((event, name) == (told, owner) for told, owner, _ in self.told)
 
     def require(self, expected: dict[tuple[str, str], int], what: str) -> None:
-        """Raises DeviceFault unless the callbacks were called so often, and no others."""
+        """Raises DeviceFault unless exactly the expected callbacks were called."""
         until_true(self.pe, lambda: all(self.count(*key) >= times for key, times in expected.items()), what)
         self.pe.drain(100)
         found = {key: self.count(*key) for key in {(event, name) for event, name, _ in self.told}}
@@ -55,7 +55,7 @@ class _Ends:
 
 
 def connected(device: pydoca.Device, rounds: int) -> int:
-    """A request is accepted, a message goes both ways, and one end disconnects: both are told of each step, once."""
+    """A request is accepted, a message goes both ways, and one end disconnects: both learn of each step once."""
     for number in range(rounds):
         with Stand() as stand:
             ends = _Ends(stand, device)
@@ -92,7 +92,7 @@ def _exchange(here: pydoca.RdmaConnection, there: pydoca.RdmaConnection, what: s
 
 
 def rejected(device: pydoca.Device) -> None:
-    """A peer that is rejected hears of it, and before the time of its request is over."""
+    """A rejected peer learns of it before the time of its request is over."""
     with Stand() as stand:
         ends, what = _Ends(stand, device), "a request that is rejected"
         with duty(what):
@@ -104,7 +104,7 @@ def rejected(device: pydoca.Device) -> None:
 
 
 def unanswered(device: pydoca.Device) -> float:
-    """A request that nobody answers ends at its time, and one to nobody at once; seconds of the first one."""
+    """An unanswered request ends at its time, and one without a listener at once; seconds of the first one."""
     with Stand() as stand:
         ends = _Ends(stand, device)
         with refused("a request to a port at which nobody listens", pydoca.NotFoundError):
@@ -120,13 +120,13 @@ def unanswered(device: pydoca.Device) -> float:
 
 
 def late_receives(device: pydoca.Device, count: int) -> int:
-    """Messages to a peer that posts its receives later arrive, as long as rnr_retry_count says: 7 is for ever."""
+    """Messages to a peer that posts its receives later arrive, within the time of rnr_retry_count: 7 means for ever."""
     with Stand() as stand:
         pair = Pair(stand, device, device, 64, rnr_retry_count=7)
         for number in range(count):
             with duty(f"message {number} before its receive"):
                 send = pair.ab.send_imm(None, number)
-                _progress_for(pair.pe, 0.03)  # a device that does not wait has given up by then
+                _progress_for(pair.pe, 0.03)  # a device that does not wait has given up now
                 receive = pair.b.receive(None)
             finish(send, f"message {number} before its receive")
             finish(receive, f"the late receive of message {number}")

@@ -1,4 +1,4 @@
-"""RDMA from and to lists of bufs, whose places are in random order: the data is that of the list, in its order."""
+"""RDMA from and to lists of bufs at places in random order: the data has the order of the list."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Lists:
         self._require(here, from_, theirs, to, before, what)
 
     def _pieces(self, size: int, most: int) -> _Pieces:
-        """Pieces that have so many bytes together, at places in random order."""
+        """Pieces of size bytes together, at places in random order."""
         count = self._rng.randint(1, min(most, size))
         cuts = [0, *sorted(self._rng.sample(range(1, size), count - 1)), size]
         places = self._rng.sample(range(_MOST), count)
@@ -80,7 +80,7 @@ class _Lists:
         return self._pair.bufs.keep(chained([get(memory.mmap, memory.address(at), size) for at, size in pieces]))
 
     def _fill(self) -> dict[Zoned, bytes]:
-        """New data at both ends."""
+        """Writes new data at both ends."""
         for zoned in (self._pair.here, self._pair.theirs):
             zoned.array[:] = noise(len(zoned.array), self._rng.getrandbits(32))
         return {zoned: zoned.array.tobytes() for zoned in (self._pair.here, self._pair.theirs)}
@@ -88,7 +88,7 @@ class _Lists:
     def _require(
         self, source: Zoned, from_: _Pieces, target: Zoned, to: _Pieces, before: dict[Zoned, bytes], what: str
     ) -> None:
-        """The destination's pieces have the source's bytes, in order, and all else is what it was."""
+        """Checks that the destination's pieces have the source's bytes in order, and that all else is unchanged."""
         data = b"".join(source.data(*piece).tobytes() for piece in from_)
         found = target.array.copy()
         target.array[:] = view(before[target])
@@ -101,7 +101,7 @@ class _Lists:
 
 
 def check(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Writes, reads and messages of 1 to 512 bytes; returns how many there were."""
+    """Makes writes, reads and messages of 1 to 512 bytes; returns how many there were."""
     with Stand() as stand:
         lists = _Lists(stand, device, rng)
         for number in range(rounds):

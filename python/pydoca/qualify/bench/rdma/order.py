@@ -14,7 +14,7 @@ _DEPTH = 8
 
 
 class _Stamps:
-    """Sources with a stamp each, one place of the peer, and a place that reads of it come back to."""
+    """Sources with a stamp each, one place of the peer, and a place for reads of it."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         self.pair = pair = Pair(stand, device, device, (_DEPTH + 1) * _SIZE, num_tasks=2 * _DEPTH)
@@ -33,7 +33,7 @@ class _Stamps:
             stand.callback(task.free)
 
     def prepare(self, number: int) -> None:
-        """Each source has another byte; the last one is last()."""
+        """Gives each source another byte; the last one is last()."""
         for room in (*self._rooms, self._into):
             room.reset_data_len()
         self._sources[:] = ((np.arange(_DEPTH, dtype=np.uint64) + number) % 251).astype(np.uint8)[:, None]
@@ -45,7 +45,7 @@ class _Stamps:
 
 
 def check(device: pydoca.Device, rounds: int) -> int:
-    """Writes to one place, and a read of it or a message behind them, all in flight; returns how many writes."""
+    """Writes to one place, then a read of it or a message, all in flight; returns how many writes."""
     with Stand() as stand:
         stamps = _Stamps(stand, device)
         for number in range(rounds):

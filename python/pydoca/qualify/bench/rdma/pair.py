@@ -38,7 +38,7 @@ class Pair:
         origin: str = "pydoca.alloc",
         **options: Any,
     ) -> None:
-        """access is what b's memory allows, origin where the memory of both is from; options are of both contexts."""
+        """Connects two contexts with these options. access applies to b's memory, origin to the memory of both."""
         self.here = Zoned(stand, a, capacity, ACCESS, origin)
         self.theirs = Zoned(stand, b, capacity, access, origin)
         self.inventory, self.pe = stand.bufs(64), stand.engine()
@@ -71,6 +71,6 @@ def done(task: pydoca.RdmaTask, what: str) -> Any:
 
 
 def see(task: pydoca.Task) -> None:
-    """Asks a task for its outcome, which another one tells, too: of a failure that no code sees, a log says so."""
+    """Reads the outcome of a task that fails with another one: the log would report a failure that no code reads."""
     with contextlib.suppress(pydoca.DocaError):
         task.result()

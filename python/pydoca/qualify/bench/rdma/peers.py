@@ -1,4 +1,4 @@
-"""Several peers of one context, each of which gets what is for it; and sync events of a network peer."""
+"""Several peers of one context, each of which gets its own data; and sync events of a network peer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIZE = 256
 
 
 class _Peer:
-    """A context, its connection to the one that all share, and its memory as that one sees it."""
+    """A context, its connection to the shared context, and its memory as the shared context sees it."""
 
     def __init__(self, stand: Stand, shared: pydoca.Rdma, device: pydoca.Device, number: int) -> None:
         self.name = f"peer {number}"
@@ -31,7 +31,7 @@ class _Peer:
 
 
 class _Shared:
-    """The context that all peers share, and memory of its own."""
+    """The context that all peers share, and its memory."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, peers: int) -> None:
         self._inventory, self._bufs, pe = stand.bufs(4), stand.enter_context(Stand()), stand.engine()
@@ -94,7 +94,7 @@ class _Shared:
 
 
 def several(device: pydoca.Device, peers: int, rounds: int) -> int:
-    """One context writes or sends to each of its peers, reads from it, and gets its message; nothing goes astray.
+    """One context writes or sends to each of its peers, reads from it, and gets its message; all data is right.
 
     Returns the number of transfers.
     """

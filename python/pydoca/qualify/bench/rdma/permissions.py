@@ -1,4 +1,4 @@
-"""What a peer may do: what both the memory's permissions and the context's allow, and nothing else."""
+"""Permissions of a peer: it may do what both the memory's and the context's permissions allow, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZE = 64
 
 
 class _Operation(NamedTuple):
-    """What it needs, how it begins, and which end's memory it changes."""
+    """An operation: the permission that it needs, how it begins, and the end whose memory it changes."""
 
     needs: Access
     begin: Callable[[Pair, pydoca.Buf, pydoca.Buf], pydoca.RdmaTask]  # local and remote bufs
@@ -67,9 +67,9 @@ _OPERATIONS: dict[str, _Operation] = {
 
 
 def cells(device: pydoca.Device, is_complete: bool) -> Iterator[tuple[str, bool, bool]]:
-    """Permissions of memory and context, and each operation: the cell's name, whether it is allowed, and was done.
+    """Tries each operation with permissions of memory and context; yields name, permission and success.
 
-    is_complete: all combinations; otherwise all permissions, and all but one, of both.
+    is_complete means all combinations; otherwise all permissions, and all but one, of both.
     """
     whole = reduce(or_, _FLAGS)
     some = [Access(bits) for bits in range(1, 16) if bits & int(whole) == bits] if is_complete else []
@@ -91,7 +91,7 @@ def _said(access: Access) -> str:
 
 
 def _is_done(device: pydoca.Device, operation: _Operation, of_memory: Access, of_context: Access, what: str) -> bool:
-    """Whether the operation succeeds; one that is refused must change nothing, at neither end."""
+    """Tells whether the operation succeeds; a refused one must not change memory of either end."""
     options: dict[str, Any] = {"access": of_memory | Access.LOCAL_READ_WRITE, "permissions": of_context}
     with Stand() as stand:
         pair = Pair(stand, device, device, _SIZE, **options)

@@ -1,4 +1,4 @@
-"""How fast RDMA is: latency and bandwidth of writes, each verified."""
+"""The speed of RDMA: latency and bandwidth of writes, each verified."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_latency(
 
 
 def late_share(a: pydoca.Device, b: pydoca.Device, size: int, count: int) -> float:
-    """The share of late writes among so many that follow one another, as `bench.delays.tail` tells them."""
+    """The share of late writes among count that follow one another, as `bench.delays.tail` finds them."""
     with Stand() as stand:
         return tail.late_share(partial(Writes(stand, a, b, size).run_one_by, waiting.poll), count)
 
@@ -47,14 +47,14 @@ class Writes:
         self._what, self._number = f"a write of {size} bytes", 0
 
     def run_one(self) -> int:
-        """Nanoseconds from submission to completion."""
+        """Writes once; returns nanoseconds from submission to completion."""
         self._prepare()
         taken = waiting.time_of(self._task, self._what)
         require_equal(self._theirs, self._here, self._what)
         return taken
 
     def run_one_by(self, wait: waiting.Wait) -> int:
-        """The same as run_one() with another wait."""
+        """Does the same as run_one(), with another wait."""
         self._prepare()
         taken = waiting.time_by(wait, self._pair.pe, self._task, self._what)
         require_equal(self._theirs, self._here, self._what)

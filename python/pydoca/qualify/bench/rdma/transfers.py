@@ -25,9 +25,9 @@ def integrity(
     offsets: Iterable[tuple[int, int]] = ((0, 0),),
     origin: str = "pydoca.alloc",
 ) -> Iterator[Damage]:
-    """Writes each pattern in each size to the peer and reads it back; yields what is wrong, true or false.
+    """Writes each pattern in each size to the peer and reads it back; yields the damage, false if there is none.
 
-    The offsets are those of this end and of the peer's; origin is where the memory of both is from.
+    The offsets are those at this end and at the peer's; origin is the origin of the memory of both.
     """
     sizes, offsets, number = list(sizes), list(offsets), seed
     with Stand() as stand:
@@ -60,7 +60,7 @@ def _write_and_read(pair: Pair, data: Bytes, places: tuple[int, int], what: str)
 
 
 class _Message(NamedTuple):
-    """How a message is sent, and what its receive then says."""
+    """A way to send a message, and the expected result of its receive."""
 
     opcode: pydoca.RdmaOpcode
     send: Callable[[Pair, pydoca.Buf, int, int], pydoca.RdmaTask]  # its data, its length, its number
@@ -81,8 +81,8 @@ _MESSAGES = (
 
 
 def messages(a: pydoca.Device, b: pydoca.Device, lengths: Iterable[int]) -> int:
-    """Messages of each length, sent and written in turn, with numbers of every width; what arrives is exact."""
-    lengths, wide = list(lengths), numbers(32)[::-1]  # the widest first: a few messages have not all
+    """Sends and writes messages of each length in turn, with numbers of every width, and checks all that arrives."""
+    lengths, wide = list(lengths), numbers(32)[::-1]  # the widest first, as a few messages do not have all
     with Stand() as stand:
         pair = Pair(stand, a, b, max(lengths))
         for place, length in enumerate(lengths):
@@ -114,10 +114,10 @@ def _message(pair: Pair, kind: _Message, place: int, length: int, number: int) -
 
 
 def atomics(a: pydoca.Device, b: pydoca.Device, count: int, rng: random.Random) -> int:
-    """Additions and exchanges of numbers of every width in the peer's memory; each old and new value is exact.
+    """Adds and exchanges numbers of every width in the peer's memory; each old and new value is exact.
 
-    Exchanges that find what they compare, and others, come in random order: a device that is wrong in one of so many
-    meets both.
+    Exchanges that find the compared value and exchanges that do not come in random order: a device with occasional
+    faults meets both.
     """
     with Stand() as stand:
         pair = Pair(stand, a, b, 64)

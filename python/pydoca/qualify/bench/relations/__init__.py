@@ -1,1 +1,1 @@
-"""What is judged against something else that is measured in the same seconds."""
+"""Measurements that are judged against others of the same seconds."""

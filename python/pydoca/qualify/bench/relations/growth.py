@@ -1,4 +1,4 @@
-"""Operations and starts, again and again: what they leave behind, and whether they become slower."""
+"""Repeated operations and starts: the resources that they leave behind, and whether they become slower."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WARM = 300
 
 
 class Growth(NamedTuple):
-    """What so many times leave behind, in bytes and descriptors, and how much longer the last quarter took."""
+    """Bytes and descriptors that the repetitions leave behind, and how much longer the last quarter took."""
 
     resident: int
     descriptors: int
@@ -26,7 +26,7 @@ class Growth(NamedTuple):
 
 
 def of_operations(device: pydoca.Device, count: int) -> dict[str, Growth]:
-    """So many small operations of each library that the device has."""
+    """The growth of count small operations of each library that the device has."""
     with Stand() as stand:
         return {name: _growth(run_one, count) for name, run_one in operations(stand, device).items()}
 
@@ -48,7 +48,7 @@ def slowdown(times: np.typing.NDArray[np.int64]) -> float:
 
 
 def of_starts(device: pydoca.Device, cycles: int) -> dict[str, float]:
-    """How much longer the last starts of a context of each library take than the first ones."""
+    """The slowdown of the last starts of a context of each library, compared with the first ones."""
     return {
         name: slowdown(lives.times(device, name, cycles))
         for name, (has, _) in lives.LIBRARIES.items()

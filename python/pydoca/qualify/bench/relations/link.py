@@ -1,4 +1,4 @@
-"""How fast the PCIe link is, beside copies within the function in the same seconds."""
+"""The speed of the PCIe link, compared with copies within the function in the same seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROUNDS = 15
 
 
 def share(sides: Sides, *, read: bool) -> float:
-    """The bandwidth of copies across the link, over that of copies within the DPU's function, in turn."""
+    """The bandwidth of copies across the link, over that of copies within the DPU's function; both take turns."""
     with Stand() as stand:
         device: pydoca.Device = sides.dpu
         size, depth = min(_SIZE, pydoca.Dma.max_buf_size(device.info)), dma.depth_for(device, _DEPTH)

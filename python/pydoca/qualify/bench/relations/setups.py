@@ -1,4 +1,4 @@
-"""How long it takes to make, start and end what a program makes once: maps, contexts, connections, imports."""
+"""The time to make, start and end objects that a program makes once: maps, contexts, connections, imports."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MUCH = 32 << 20  # bytes
 
 
 def times(device: pydoca.Device) -> dict[str, float]:
-    """Milliseconds of a life of each of bench.contexts, which is made, used once and ended: the median.
+    """The median milliseconds of a life of each context of bench.contexts: made, used once and ended.
 
-    Also of a map of 32 MiB: the shortest, as it takes so much of the processor that a busy machine interrupts most.
+    A map of 32 MiB is included with its shortest time, since a busy machine interrupts most of its lives.
     """
     found = {name: _samples(cycle, device) for name, cycle in contexts.cycles(device).items()}
     large = min(_samples(_map_much, device))
@@ -31,7 +31,7 @@ def _map_much(device: pydoca.Device) -> None:
 
 
 def _samples(cycle: Callable[[pydoca.Device], None], device: pydoca.Device) -> list[int]:
-    """Nanoseconds."""
+    """Nanoseconds of several cycles, after a first one."""
     cycle(device)
     samples = []
     for _ in range(_TIMES):

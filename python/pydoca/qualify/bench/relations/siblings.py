@@ -1,4 +1,4 @@
-"""Several objects of one kind, made one after the other: none is far slower than the others."""
+"""Several objects of one kind, made one after the other: no object is far slower than the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydoca.qualify.bench.waiting import Stand
 
 _SIBLINGS = 4
 _ROUNDS = 40
-_LEAST = 5000  # nanoseconds: what is above it counts
+_LEAST = 5000  # nanoseconds; only longer times count
 
 
 def ratios(device: pydoca.Device) -> dict[str, float]:

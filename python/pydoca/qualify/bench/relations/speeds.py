@@ -1,4 +1,4 @@
-"""How fast one way of an operation is beside another way that moves as much, in the same seconds."""
+"""The speed of one way of an operation, compared with another way that moves as much in the same seconds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Run = Callable[[], object]
 
 
 def ratios(device: pydoca.Device) -> dict[str, float]:
-    """The time of each way over that of its plain one: the median of rounds in which both take turns."""
+    """The time of each way over that of its plain way: the median of rounds in which both take turns."""
     found: dict[str, float] = {}
     for has, pairs in _PAIRS:
         if has(device):
@@ -56,7 +56,7 @@ class _Tasks:
         self.finish()
 
     def submit(self) -> None:
-        """All of them."""
+        """Submits all of them."""
         for room in self._rooms:
             room.reset_data_len()
         for task in self._tasks:
@@ -67,7 +67,7 @@ class _Tasks:
         waiting.finish_all(self._pe, self._tasks, "operations in several ways")
 
     def one_by_one(self) -> None:
-        """The same without two in flight."""
+        """Runs one task after the other."""
         for room in self._rooms:
             room.reset_data_len()
         for task in self._tasks:
@@ -86,7 +86,7 @@ class _Copier:
         self._device, self._inventory, self._pe = device, stand.bufs(16 * self.depth), stand.engine()
 
     def copies(self, size: int, *, shift: int = 0) -> _Tasks:
-        """As many copies of this size as fit, in a context of their own."""
+        """Copies of this size in a separate context, as many as fit."""
         src, dst = self._bufs(size, shift)
         return self._tasks(src, dst, dst)
 

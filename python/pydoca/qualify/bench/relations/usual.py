@@ -1,4 +1,4 @@
-"""How long small operations usually take: a quarter of a millisecond is far too long for any device."""
+"""The usual time of small operations: a quarter of a millisecond is far too long for any device."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LONGEST = 2.0  # seconds for each operation
 
 
 def times(device: pydoca.Device) -> dict[str, float]:
-    """Microseconds of a small operation of each library that the device has: the median.
+    """The median microseconds of a small operation of each library that the device has.
 
-    Also where each operation differs from the one before.
+    Operations that each differ from the one before are included.
     """
     with Stand() as stand:
         kinds = operations(stand, device) | changed.operations(stand, device)

@@ -1,4 +1,4 @@
-"""Memory is the program's again once a task has ended: the device neither reads nor writes it any more."""
+"""Memory belongs to the program again once a task has ended: the device no longer reads or writes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pydoca.qualify.bench.zones import require_equal
 
 _SIZE = 64
 _DEPTH = 64
-_PAUSE = 0.004  # seconds; a device that still writes does so within
+_PAUSE = 0.004  # seconds within which a device that still writes does so
 
 
 class _Batch(NamedTuple):
@@ -30,7 +30,7 @@ class _Batch(NamedTuple):
 
 
 def check(device: pydoca.Device, name: str, rounds: int) -> int:
-    """Tasks of one of LIBRARIES end, and the program writes all of their memory; returns how many there were."""
+    """Writes all memory of tasks of one of LIBRARIES after they have ended; returns how many there were."""
     what = f"memory of {name} after its tasks have ended"
     with Stand() as stand:
         batch = LIBRARIES[name][1](stand, device)

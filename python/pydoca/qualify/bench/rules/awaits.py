@@ -1,4 +1,4 @@
-"""Tasks that an event loop awaits: alone, together, in the order of their ends, and beside a wait that is cancelled."""
+"""Tasks that an event loop awaits: alone, together, in the order of their ends, and next to a cancelled wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIZE = 64
 
 
 def copies(device: pydoca.Device, rounds: int) -> int:
-    """Rounds of copies, awaited in each way; returns how many copies there were."""
+    """Awaits rounds of copies in each way; returns how many copies there were."""
     with Stand() as stand:
         depth = dma.depth_for(device, _DEPTH)
         made = dma.Copies(stand, device, dma.local(stand, device, _SIZE * depth), _SIZE, depth)

@@ -1,4 +1,4 @@
-"""What the two ends of a comch connection tell of its beginning and end."""
+"""The callbacks at both ends of a comch connection at its beginning and end."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class _Told:
         self.calls: dict[str, list[tuple[Any, Any]]] = {}
 
     def note(self, name: str) -> Any:
-        """A callback that notes its connection and its user data."""
+        """Makes a callback that notes its connection and its user data."""
         return lambda connection, *rest: self.calls.setdefault(name, []).append((connection, rest[-1]))
 
     def require(self, name: str, count: int, what: str) -> None:
-        """Raises DeviceFault unless it was called so often, each time for another connection, with the user data."""
+        """Raises DeviceFault unless the callback had count calls, each for another connection, with the user data."""
         calls = self.calls.get(name, [])
         if len(calls) != count or len({id(connection) for connection, _ in calls}) != count:
             raise DeviceFault(f"{what}: {name} was called {len(calls)} times instead of {count}")
@@ -31,7 +31,7 @@ class _Told:
 
 
 def connections(sides: Sides, rounds: int) -> int:
-    """Clients come, and the connection is ended by the client, the server's connection, or the server, in turn."""
+    """Clients connect; the client, the server's connection and the server end the connection in turn."""
     for number in range(rounds):
         _one_round(sides, ("client", "connection", "server")[number % 3])
     return rounds

@@ -1,4 +1,4 @@
-"""A context that stops while its tasks wait for a peer, or for a value: each ends once, with an error."""
+"""A context that stops while its tasks wait for a peer or for a value: each ends once, with an error."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pydoca.qualify.bench.sides import both_sides, fresh_name, has_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
 _COUNT = 16
-_QUEUE = 4  # messages that a reader takes which does not read
+_QUEUE = 4  # messages that a reader takes without reading
 
 
 class Waiting(NamedTuple):
-    """A context, and tasks of it that nothing ends."""
+    """A context, and its tasks that nothing ends."""
 
     context: pydoca.Context
     tasks: list[pydoca.Task]
@@ -26,7 +26,7 @@ class Waiting(NamedTuple):
 
 
 class Calls:
-    """What the callbacks of a context were told."""
+    """The arguments of a context's callbacks."""
 
     def __init__(self) -> None:
         self.completed: list[int] = []
@@ -38,7 +38,7 @@ class Calls:
 
 
 def check(device: pydoca.Device, name: str) -> int:
-    """The context of one of LIBRARIES stops; returns how many tasks were flushed."""
+    """Stops the context of one of LIBRARIES; returns how many tasks were flushed."""
     what = f"{name} in flight when their context stops"
     with Stand() as stand:
         calls = Calls()

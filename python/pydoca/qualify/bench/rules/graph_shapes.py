@@ -1,4 +1,4 @@
-"""Graphs of any shape: each node runs once, after all that it depends on, and not after a failure."""
+"""Graphs of any shape: each node runs once, after all of its predecessors, and not after a failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIZE = 256
 
 
 class _Shape:
-    """Copies and functions with random dependencies. Functions see whether what they depend on has been done."""
+    """Copies and functions with random dependencies. Functions check that their predecessors are done."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, rng: random.Random) -> None:
         self.ran: list[int] = []
@@ -58,7 +58,7 @@ class _Shape:
         return number in self.ran
 
     def run(self, seed: int) -> bool:
-        """Whether it has succeeded."""
+        """Tells whether the graph has succeeded."""
         self.ran.clear()
         self.pieces[:_NODES] = 0
         self.pieces[_NODES] = prbs31(_SIZE, seed)
@@ -95,7 +95,7 @@ class _Shape:
 
 
 def shapes(device: pydoca.Device, count: int, rng: random.Random) -> int:
-    """So many random graphs, each run with success and with a failure; returns how many nodes they had."""
+    """Runs count random graphs, each with success and with a failure; returns how many nodes they had."""
     for number in range(count):
         with Stand() as stand:
             _Shape(stand, device, rng).require(2 * number + 1)

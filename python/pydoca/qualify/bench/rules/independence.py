@@ -1,4 +1,4 @@
-"""Two objects of one kind: the end of one leaves the other as it was."""
+"""Two objects of one kind: the end of one does not change the other."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def withdrawals(sides: Sides) -> None:
 
 
 def contexts(device: pydoca.Device, count: int = 4) -> None:
-    """Copy engines of one progress engine stop one after the other, and those that are left copy."""
+    """Copy engines of one progress engine stop one after the other, and the remaining ones copy."""
     with Stand() as stand:
         pe, inventory = stand.engine(), stand.bufs(2)
         memory, into = pydoca.alloc(_SIZE), pydoca.alloc(_SIZE)
@@ -99,7 +99,7 @@ def failure(device: pydoca.Device, count: int = 3) -> None:
 
 
 def released(device: pydoca.Device, count: int = 20) -> None:
-    """The end of a map gives its memory to its callback, once, and no other memory."""
+    """The end of a map gives its callback only its own memory, once."""
     given: list[object] = []
     with Stand() as stand:
         memories = [pydoca.alloc(64) for _ in range(count)]

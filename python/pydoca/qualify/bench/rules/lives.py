@@ -1,4 +1,4 @@
-"""The life of a context of each library: it starts and stops again and again, tells each change, and works again."""
+"""The life of a context of each library: it starts and stops repeatedly, reports each change, and works again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Make = Callable[[Stand, pydoca.ProgressEngine, pydoca.Device, Any], pydoca.Cont
 
 
 class Changes:
-    """The changes of state that a context has told."""
+    """The changes of state that a context has reported."""
 
     def __init__(self) -> None:
         self.told: list[tuple[pydoca.ContextState, pydoca.ContextState]] = []
@@ -33,7 +33,7 @@ class Changes:
             self.wrong = f"the change to {after.name} is told when the state is {context.state.name}"
 
     def require(self, what: str) -> None:
-        """Raises DeviceFault unless they lead from IDLE to RUNNING, and back to IDLE; then there are none."""
+        """Raises DeviceFault unless the changes lead from IDLE to RUNNING and back to IDLE; then clears them."""
         states = [_State.IDLE, *(after for _, after in self.told)]
         follow = all(before is state for (before, _), state in zip(self.told, states, strict=False))
         if self.wrong or not follow or states[-1] is not _State.IDLE or states.count(_State.RUNNING) != 1:
@@ -42,7 +42,7 @@ class Changes:
 
 
 def lives(device: pydoca.Device, name: str, cycles: int) -> int:
-    """A context of one of LIBRARIES starts and stops so often; returns how many descriptors that has left open."""
+    """Starts and stops a context of one of LIBRARIES repeatedly; returns how many descriptors are left open."""
     with Stand() as stand:
         pe, changes = stand.engine(), Changes()
         with duty(f"make a context of {name}"):

@@ -1,4 +1,4 @@
-"""Many objects of one kind at once: each does what it does alone, and leads to its own memory."""
+"""Many objects of one kind at once: each works as it does alone, and leads to its own memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SIZE = 64
 
 
 def check(device: pydoca.Device, name: str, count: int) -> int:
-    """So many of one of KINDS are made, each is used, and they end; returns how many there were."""
+    """Makes, uses and ends count objects of one of KINDS; returns how many there were."""
     with Stand() as stand, duty(f"{count} {name} at once"):
         KINDS[name][1](stand, device, count)
     return count
 
 
 class _Copier:
-    """Copies all of a map into a place of its own, which tells whose data came."""
+    """Copies all of a map into its own place, which shows whose data came."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         memory = pydoca.alloc(_SIZE)
@@ -33,7 +33,7 @@ class _Copier:
         self.dma = stand.enter_context(pydoca.Dma(self.pe, device, num_tasks=1))
 
     def require(self, mmap: pydoca.Mmap, number: int, dma: pydoca.Dma | None = None) -> None:
-        """The map's memory has this number in each word."""
+        """Checks that the map's memory has this number in each word."""
         self._target[:] = 0xFF
         with (
             self._inventory.get_by_data(mmap, mmap.addr, _SIZE) as src,
@@ -67,7 +67,7 @@ def _maps(stand: Stand, device: pydoca.Device, count: int) -> None:
 
 
 def _contexts(stand: Stand, device: pydoca.Device, count: int) -> None:
-    """All of one engine, and half of them stop."""
+    """Makes contexts of one engine, half of which stop."""
     copier, memory = _Copier(stand, device), _numbered(count)
     pieces = memory.reshape(count, _SIZE)
     running = [stand.enter_context(pydoca.Dma(copier.pe, device, num_tasks=1)) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""What each library refuses, with which error; the same call with what it takes succeeds afterwards."""
+"""The refusals of each library and their errors; the same call with right arguments succeeds afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused, unti
 
 
 def link(sides: Sides) -> None:
-    """Servers, clients, messages and exports across the PCIe link."""
+    """Refusals of servers, clients, messages and exports across the PCIe link."""
     with Stand() as stand:
         pe, name = stand.engine(), fresh_name()
         with duty("a server and its client"):
@@ -43,7 +43,7 @@ def link(sides: Sides) -> None:
 
 
 def exports(sides: Sides) -> None:
-    """Descriptions that are of something else, and of functions that cannot import them."""
+    """Refusals of descriptions of something else, or by functions that cannot import them."""
     with Stand() as stand:
         lent = stand.enter_context(sides.host.mmap(pydoca.alloc(64), access="pci_read_only"))
         event = stand.enter_context(pydoca.SyncEvent(sides.host, publisher="remote_pci", subscriber="cpu"))
@@ -63,7 +63,7 @@ _NOT_HERE = (pydoca.NotSupportedError, pydoca.NotPermittedError)
 
 
 def names(device: pydoca.Device) -> None:
-    """Names of nothing, and numbers beyond the limits."""
+    """Refusals of names that do not exist, and of numbers beyond the limits."""
     _check("a device that does not exist", lambda: pydoca.open_device("no-such-device"), pydoca.NotFoundError)
     if device.info.supports("representors"):
         unknown = pydoca.NotFoundError

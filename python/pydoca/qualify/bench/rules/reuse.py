@@ -1,4 +1,4 @@
-"""One task, again and again, with other bufs each time: it does what it says now, and not what it said before."""
+"""One task, submitted repeatedly with other bufs each time: it uses the current bufs, not the earlier ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIZE = 8192
 
 
 def copies(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Copies of random ranges by one task whose source, destination and user data change; all of memory is compared."""
+    """Copies random ranges by one task whose source, destination and user data change; compares all memory."""
     with Stand() as stand:
         seen: list[tuple[object, object]] = []
         pe, inventory = stand.engine(), stand.bufs(2)
@@ -53,7 +53,7 @@ def copies(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
 
 
 def two_devices(device: pydoca.Device, other: pydoca.Device) -> None:
-    """A map of two devices is a source and a destination of both."""
+    """A map of two devices is a source and a destination for both."""
     with Stand() as stand:
         memory = stand.enter_context(pydoca.alloc(_SIZE))
         array = view(memory)

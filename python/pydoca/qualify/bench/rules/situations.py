@@ -1,4 +1,4 @@
-"""Operations of every library do what they do, whatever else has happened to the device meanwhile."""
+"""Operations of every library work, whatever else has happened to the device meanwhile."""
 
 from __future__ import annotations
 

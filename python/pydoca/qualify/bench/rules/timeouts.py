@@ -1,4 +1,4 @@
-"""Waits end at their time when nothing comes: not earlier, and not much later."""
+"""Waits without an event end at their time: not earlier, and not much later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LATE = 5.0  # seconds; a busy machine may keep this thread waiting
 
 
 def check(device: pydoca.Device) -> int:
-    """Each wait of an engine and of a task; returns how many there were."""
+    """Checks each wait of an engine and of a task; returns how many there were."""
     with Stand() as stand:
         pe = stand.engine()
         waits: dict[str, Callable[[], object]] = {

@@ -1,4 +1,4 @@
-"""Tasks of every library in flight at once, in one thread and in several: each still does what it does alone."""
+"""Tasks of every library in flight at once, in one thread and in several: each works as it does alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def names(device: pydoca.Device) -> list[str]:
 
 
 def in_one_thread(device: pydoca.Device, count: int) -> int:
-    """So many tasks of each library, in turn; returns how many there were of all."""
+    """Runs count tasks of each library in turn; returns how many there were of all."""
     with Stand() as stand:
         running = [streams.Stream(stand, device, name) for name in names(device)]
         for _ in range(count):
@@ -28,7 +28,7 @@ def in_one_thread(device: pydoca.Device, count: int) -> int:
 
 
 def in_threads(device: pydoca.Device, count: int) -> int:
-    """So many tasks of each library, each in a thread of its own; returns how many there were of all."""
+    """Runs count tasks of each library, each library in its own thread; returns how many there were of all."""
     failures: list[BaseException] = []
 
     def work(name: str) -> None:

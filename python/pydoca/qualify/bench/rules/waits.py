@@ -1,4 +1,4 @@
-"""Several waits for one sync event at once, and waits of the other side for it."""
+"""Several waits for one sync event at once, and waits of the other side."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _KINDS: dict[str, Callable[[int, int], bool]] = {
 
 
 def together(device: pydoca.Device, rounds: int, rng: random.Random) -> int:
-    """Wait tasks of random kinds and operands beside each other: each ends with the first value that it waits for, and
-    not before. Returns how many there were.
+    """Runs wait tasks of random kinds and operands at once; returns how many there were.
+
+    Each ends with the first value that it waits for, and not before.
     """
     with Stand() as stand:
         pe, context = with_tasks(stand, device, 2 * _COUNT)
@@ -56,7 +57,7 @@ def _are_done(tasks: list[pydoca.SyncEventTask]) -> bool:
 
 
 def _end(context: pydoca.SyncEventContext, task: pydoca.SyncEventTask, has_ended: bool) -> None:
-    """Only a wait for one value that never came goes on: its value comes now."""
+    """Ends the remaining waits: each waits for one value that never came, and gets it now."""
     if not has_ended:
         finish(context.notify_set(task.operand), f"setting {task.operand}")
         finish(task, "the last wait")
@@ -64,7 +65,7 @@ def _end(context: pydoca.SyncEventContext, task: pydoca.SyncEventTask, has_ended
 
 
 def of_the_other_side(device: pydoca.Device, other: pydoca.Device, count: int) -> int:
-    """The other side waits, in a thread, for values that this side sets or adds only when it is asked."""
+    """The other side waits in a thread for values that this side sets or adds on request."""
     with (
         duty("waits of the other side"),
         pydoca.SyncEvent(device, publisher="cpu", subscriber="remote_pci") as event,

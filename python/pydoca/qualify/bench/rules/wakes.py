@@ -1,4 +1,4 @@
-"""Operations of each library by an engine that sleeps, and after a rest of the device."""
+"""Operations of each library by an engine that sleeps, and after a pause of the device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHORT, _LONG = 0.08, 0.8  # seconds
 
 
 def asleep(device: pydoca.Device, count: int) -> int:
-    """So many operations of each library, by engines that sleep meanwhile; returns how many libraries there were."""
+    """Runs count operations of each library by engines that sleep meanwhile; returns how many libraries there were."""
     with Stand() as stand:
         found = operations(stand, device, waiting.sleep_until)
         for run_one in found.values():
@@ -23,9 +23,9 @@ def asleep(device: pydoca.Device, count: int) -> int:
 
 
 def after_rests(device: pydoca.Device, rests: int) -> dict[str, float]:
-    """Milliseconds of the first operation after a rest, of each library: the least of so many rests.
+    """Milliseconds of the first operation of each library after a pause: the least over all pauses.
 
-    Each library has rests of its own, which are short, and there are long ones for all of them; the worse counts.
+    Each library has its own short pauses, and all of them have long ones together; the worse result counts.
     """
     with Stand() as stand:
         found = operations(stand, device)

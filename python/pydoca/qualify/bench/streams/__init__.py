@@ -1,4 +1,4 @@
-"""Streams of tasks, each made while others are in flight: each ends once, with a result and user data of its own."""
+"""Streams of tasks, each made while others are in flight: each ends once, with its own result and user data."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pydoca.qualify.bench.streams.texts import Texts
 from pydoca.qualify.bench.waiting import Stand, duty
 
 _WAYS = 4
-_PARTS = 8  # of a stream's tasks: what each of them leaves behind is counted for the second half
-_THREADSAFE = 101  # one of so many takes the way between threads, which waits for all that are in flight
+_PARTS = 8  # parts of a stream; leaks are measured in each part of its second half
+_THREADSAFE = 101  # one task in this many is submitted by submit_threadsafe(), then the engine drains
 
 
 class Stream:
-    """Tasks of one of LIBRARIES, one after the other, up to its window in flight, submitted in each way."""
+    """Runs tasks of one of LIBRARIES, at most a window in flight, submitted in each way."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, name: str) -> None:
         self._name = name
@@ -34,11 +34,11 @@ class Stream:
 
     @property
     def goes_on_by_itself(self) -> bool:
-        """Whether one task that ends makes room for the next one: messages also have an end where they arrive."""
+        """Tells whether the end of one task makes room for the next one; a message also has to arrive."""
         return not isinstance(self._library, Transfers | Texts)
 
     def go_on_to(self, count: int) -> None:
-        """Fills the window; each task that ends begins the next one in its callback, up to so many."""
+        """Fills the window; each task that ends begins the next one in its callback, up to count."""
 
         def next_one() -> None:
             if self._count < count:
@@ -51,18 +51,18 @@ class Stream:
                 next_one()
 
     def step(self) -> None:
-        """Submits one more, and takes completions where the window is full."""
+        """Submits one more task, and takes completions if the window is full."""
         self._begin(self._count)
         self._count += 1
         self._ends.progress(self._library, self._library.window - 1, f"{self._name}: task {self._count - 1}")
 
     @property
     def starts_again(self) -> bool:
-        """Whether its context can start once more: others are connected, or start once."""
+        """Tells whether the context can start once more: others are connected, or start once."""
         return isinstance(self._library, SmallCopies | AnyCopies | SmallHashes)
 
     def start_again(self) -> None:
-        """Its context stops behind its last task, and starts again."""
+        """Stops the context after its last task, and starts it again."""
         context = self._library.context
         self.end()
         with duty(f"stop and start {self._name} behind {self._count} tasks"):
@@ -71,14 +71,14 @@ class Stream:
             context.start()
 
     def end(self) -> None:
-        """Raises DeviceFault unless all have ended, each once."""
+        """Raises DeviceFault unless all tasks have ended, each once."""
         self._ends.progress(self._library, 0, f"{self._name}: the last tasks")
         self._engine.drain(100)
         self._ends.require_all(self._library, self._count, self._name)
 
     @property
     def _engine(self) -> pydoca.ProgressEngine:
-        """The one that completes its tasks."""
+        """The engine that completes its tasks."""
         engine = self._library.context.progress_engine
         assert engine is not None
         return engine
@@ -97,19 +97,20 @@ class Stream:
                 self._library.context.flush_tasks()
             elif way == _WAYS:
                 self._engine.submit_threadsafe(task)
-                self._engine.drain()  # submits it: tasks keep their order
+                self._engine.drain()  # this submits the task: tasks keep their order
 
 
 class Run(NamedTuple):
-    """How many tasks there were, and the bytes of memory that the second half of them left behind."""
+    """The number of tasks, and the bytes of memory that the second half of them left behind."""
 
     tasks: int
     growth: int
 
 
 def run(device: pydoca.Device, name: str, count: int) -> Run:
-    """So many tasks of one of LIBRARIES, and fewer where the device takes far too long; a context starts again after a
-    quarter of them.
+    """Runs count tasks of one of LIBRARIES, fewer if the device is far too slow.
+
+    A context starts again after a quarter of them.
     """
     done, sizes = 0, list[int]()
     with Stand() as stand:
@@ -126,7 +127,7 @@ def run(device: pydoca.Device, name: str, count: int) -> Run:
 
 
 def in_callbacks(device: pydoca.Device, count: int) -> int:
-    """So many tasks of each library, each begun in the callback of another one; returns how many there were of all."""
+    """Runs count tasks of each library, each begun in the callback of another; returns how many there were of all."""
     done = 0
     for name, (has, _) in LIBRARIES.items():
         if has(device):

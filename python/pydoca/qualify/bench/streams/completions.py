@@ -1,4 +1,4 @@
-"""What the completions of a stream tell, against what was submitted."""
+"""The completions of a stream, compared with the submitted tasks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydoca.qualify.bench.waiting import DeviceFault, duty
 
 
 class Library(Protocol):
-    """What makes the tasks of a stream; its context has Completions as its callbacks and as its user data."""
+    """The maker of a stream's tasks; its context has Completions as its callbacks and as its user data."""
 
     context: pydoca.Context
     window: int  # tasks in flight
 
     def begin(self, number: int, submit: bool) -> pydoca.Task:
-        """A task whose user data is its number, submitted or not."""
+        """Makes a task whose user data is its number, submitted or not."""
 
     def check(self, number: int, task: pydoca.Task) -> None:
-        """The task has ended with success; raises DeviceFault for a wrong result."""
+        """Raises DeviceFault if a successful task has a wrong result."""
 
 
 class Completions:
@@ -28,19 +28,19 @@ class Completions:
 
     def __init__(self) -> None:
         self.check: Callable[[int, pydoca.Task], None] = lambda *_: None
-        self.go_on: Callable[[], None] = lambda: None  # is called in the callback, behind the end of a task
+        self.go_on: Callable[[], None] = lambda: None  # the callback calls it after the end of a task
         self.callbacks: dict[str, Any] = {"on_completion": self.ended, "on_error": self.ended, "user_data": self}
         self._pending: dict[int, pydoca.Task] = {}
         self._fault: DeviceFault | None = None
         self._num_begun = self._num_ended = 0
 
     def add(self, number: int, task: pydoca.Task) -> None:
-        """The task was made."""
+        """Adds a task that was made."""
         self._num_begun += 1
         self._pending[number] = task
 
     def ended(self, task: Any, number: Any, owner: object) -> None:
-        """The callback of completions with success, and of those without."""
+        """Takes a completion, with success or without; both callbacks are this method."""
         try:
             self._take(task, number, owner)
         except DeviceFault as fault:
@@ -60,11 +60,11 @@ class Completions:
         self.go_on()
 
     def fail(self, fault: DeviceFault) -> None:
-        """For what arrives apart from completions."""
+        """Keeps a fault of something that arrives apart from completions."""
         self._fault = self._fault or fault
 
     def progress(self, library: Library, most: int, what: str) -> None:
-        """Until at most so many are pending."""
+        """Progresses until at most most tasks are pending."""
         if len(self._pending) > most:
             pe = library.context.progress_engine
             assert pe is not None
@@ -74,7 +74,7 @@ class Completions:
             raise DeviceFault(f"{what}: {self._fault}")
 
     def require_all(self, library: Library, count: int, what: str) -> None:
-        """Raises DeviceFault unless each has ended, once, and the context has counted `count`."""
+        """Raises DeviceFault unless each task has ended once, and the context has counted `count`."""
         if self._fault or self._num_ended != self._num_begun:
             raise DeviceFault(f"{what}: {self._fault or f'{self._num_ended} of {self._num_begun} tasks completed'}")
         counted, left = library.context.stats(), library.context.num_inflight_tasks

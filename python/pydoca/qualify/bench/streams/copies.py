@@ -1,4 +1,4 @@
-"""Streams of copies: of one size within a function, and of any size, also across the PCIe link."""
+"""Streams of copies: one size within a function, or any size, also across the PCIe link."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SmallCopies:
         return self._dma.memcpy(*self._slots.take(number), user_data=number, submit=submit)
 
     def check(self, number: int, _: pydoca.Task) -> None:
-        """The data is there."""
+        """Checks that the data is at the destination."""
         source, target = self._slots.give_back(number)
         if source != target:
             raise DeviceFault(f"copy {number} has completed, and its data is not there")
@@ -71,7 +71,7 @@ class AnyCopies:
         return self._dma.memcpy(src, dst, user_data=number, submit=submit)
 
     def check(self, number: int, _: pydoca.Task) -> None:
-        """The data is there, and what is around it has not changed."""
+        """Checks that the data is at the destination, and that the bytes around it have not changed."""
         slot, from_, to, size = self._taken.pop(number)
         self._free.append(slot)
         expected = np.full(_ROOM, (number + 1) % 251, np.uint8)
@@ -83,7 +83,7 @@ class AnyCopies:
 
 
 def across(stand: Stand, device: pydoca.Device, ends: Completions, *, read: bool) -> AnyCopies:
-    """Copies of the DPU from the host's memory, or to it."""
+    """Copies by the DPU from the host's memory, or to it."""
     sides = stand.enter_context(both_sides(device))
     size = _ROOM * dma.depth_for(sides.dpu, _WINDOW // 2)
     with duty("memory of both sides"):

@@ -33,7 +33,7 @@ class SmallHashes:
         return self._sha.hash(src, dst, self._algorithm(number), user_data=number, submit=submit)
 
     def check(self, number: int, _: pydoca.Task) -> None:
-        """The digest is that of hashlib."""
+        """Checks that the digest is that of hashlib."""
         source, target = self._slots.give_back(number)
         expected = hashlib.new(self._algorithm(number), source).digest()
         if target != expected.ljust(len(target), b"\0"):
@@ -44,7 +44,7 @@ class SmallHashes:
 
 
 class Additions:
-    """Additions of 1 to a sync event, each of which is told another value."""
+    """Additions of 1 to a sync event, each of which gets another value."""
 
     context: pydoca.Context
     window: int
@@ -54,14 +54,14 @@ class Additions:
         _, self._event = with_tasks(stand, device, self.window, **ends.callbacks)
         self.context = self._event
         self._told: set[int] = set()  # values from self._least on
-        self._least = 0  # each below it was told
+        self._least = 0  # a task has got each value below it
 
     def begin(self, number: int, submit: bool) -> pydoca.Task:
         """Adds 1."""
         return self._event.notify_add(1, user_data=number, submit=submit)
 
     def check(self, number: int, task: pydoca.Task) -> None:
-        """The value before is of this addition alone."""
+        """Checks that no other addition got the same value."""
         before = task.result()
         if before in self._told or not self._least <= before < number + self.window:
             raise DeviceFault(f"addition {number} is told that the value before it was {before}")

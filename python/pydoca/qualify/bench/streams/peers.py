@@ -33,7 +33,7 @@ class Transfers:
         self._added = 0
 
     def begin(self, number: int, submit: bool) -> pydoca.Task:
-        """Transfers end in order, so that each place is free before the next task that has it."""
+        """A transfer begins when its place is free, as transfers end in order."""
         bufs, place = Stand(), number % _WINDOW * _SLOT
         self._bufs[number] = bufs
         if number >= _WINDOW and _KINDS[number % len(_KINDS)] != "add":
@@ -55,7 +55,7 @@ class Transfers:
         return self._pair.ab.send_imm(self._here(bufs, place), number, **options)
 
     def check(self, number: int, task: pydoca.Task) -> None:
-        """The transfer's data is at both ends; of a message, once it is received."""
+        """Checks the transfer's data at both ends; a message must be received first."""
         if number < 0:
             assert isinstance(task, pydoca.RdmaTask)
             if (task.result_immediate_data, task.result_len) != (-1 - number, _SLOT):

@@ -1,4 +1,4 @@
-"""Pieces of memory for tasks in flight, each with data of one task alone."""
+"""Pieces of memory for tasks in flight, each with the data of one task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pydoca
 from pydoca.qualify.bench import dma
 from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
-SLOT = 64  # bytes of each task's source, and of its destination
+SLOT = 64  # bytes of each task's source and destination
 
 
 class Slots:
@@ -22,11 +22,11 @@ class Slots:
         self._sources = ends.source.reshape(window, SLOT)
         self._targets = ends.target.reshape(window, SLOT)
         self._free = list(range(window))
-        self._taken: dict[int, int] = {}  # by number
-        self._results: dict[int, bytes] = {}  # by slot: of its last task
+        self._taken: dict[int, int] = {}  # the key is the task's number
+        self._results: dict[int, bytes] = {}  # the result of each slot's last task
 
     def take(self, number: int) -> tuple[pydoca.Buf, pydoca.Buf]:
-        """A source with data of this number alone, and an empty destination."""
+        """Takes a source with data of this number, and an empty destination."""
         slot = self._taken[number] = self._free.pop(0)
         if self._targets[slot].tobytes() != self._results.get(slot, self._targets[slot].tobytes()):
             raise DeviceFault(f"the result of a task has changed since its completion, before task {number}")
@@ -37,7 +37,7 @@ class Slots:
         return self._src[slot], self._dst[slot]
 
     def give_back(self, number: int) -> tuple[bytes, bytes]:
-        """What is at both ends; the slot is free."""
+        """Frees the slot, and returns the bytes at both ends."""
         slot = self._taken.pop(number)
         self._free.append(slot)
         self._results[slot] = self._targets[slot].tobytes()

@@ -13,7 +13,7 @@ _WINDOW = 16
 
 
 class Texts:
-    """Messages of any length from the host to the DPU, or back, which arrive in order, each once."""
+    """Messages of any length from the host to the DPU or back; each arrives once, in order."""
 
     context: pydoca.Context
     window: int
@@ -33,11 +33,11 @@ class Texts:
         self._longest = at_host.max_msg_size
 
     def begin(self, number: int, submit: bool) -> pydoca.Task:
-        """Sends the number, some times."""
+        """Sends a message that repeats the number."""
         return self._sender.send(self._text(number), user_data=number, submit=submit)
 
     def check(self, number: int, _: pydoca.Task) -> None:
-        """What is sent is on its way, and not further behind than the window."""
+        """Checks that the receiver is not further behind than two windows."""
         if self._arrived < number - 2 * _WINDOW:
             raise DeviceFault(f"message {number} was sent, and {self._arrived} have arrived")
 
@@ -47,6 +47,6 @@ class Texts:
         self._arrived += 1
 
     def _text(self, number: int) -> bytes:
-        """Most are short, and one of eight is of any length."""
+        """The text of a message: most are short, and one of eight has any length."""
         length = 4 * (1 + number % 16) if number % 8 else 1 + number * 37 % self._longest
         return (number.to_bytes(4, "little") * (1 + length // 4))[:length]

@@ -1,1 +1,1 @@
-"""Tasks of every library: what they write and where, what they refuse, how many there can be, and how late they are."""
+"""Tasks of every library: the bytes that they write, their refusals, their number, and their lateness."""

@@ -1,4 +1,4 @@
-"""Small operations of which each is the first of its kind: from a new map, by another algorithm, at the other side."""
+"""Small operations that each are the first of their kind: from a new map, by another algorithm, at the other side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIZE = 64
 
 
 def operations(stand: Stand, device: pydoca.Device) -> dict[str, Callable[[], int]]:
-    """Those that the device has; each does one, verifies it, and returns its nanoseconds."""
+    """The operations that the device has; each runs once, verifies its result, and returns its nanoseconds."""
     return {name: make(stand, device) for name, (has, make) in _OPERATIONS.items() if has(device)}
 
 

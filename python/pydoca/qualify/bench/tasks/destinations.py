@@ -1,4 +1,4 @@
-"""Destinations that have data already, and destinations that are too short, of every task that appends to a buf."""
+"""Destinations that have data or are too short, for every task that appends to a buf."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOO_SHORT = (*REFUSALS, pydoca.TooBigError, pydoca.ShutdownError, pydoca.Connec
 
 
 class Section(NamedTuple):
-    """A buf as a destination: what lies before its data, its data, and the room behind it; in bytes."""
+    """A buf as a destination, in bytes: the headroom, the data, and the room behind it."""
 
     headroom: int
     data: int
@@ -27,7 +27,7 @@ class Section(NamedTuple):
 
 
 class _Destination:
-    """A list of bufs in guarded memory; and what that memory must be."""
+    """A list of bufs in guarded memory, and the expected content of that memory."""
 
     def __init__(self, stand: Stand, fill: Fill, sections: list[Section]) -> None:
         self._sections = sections
@@ -43,7 +43,7 @@ class _Destination:
         self.before = self.memory.array.copy()
 
     def require_result(self, fill: Fill, what: str) -> None:
-        """The result stands in the rooms, in order, and nothing else has changed."""
+        """Checks that the result is in the rooms in order, and that nothing else has changed."""
         expected, lengths, rest = self.before.copy(), [], view(fill.result)
         for place, room in self._rooms():
             part, rest = rest[:room], rest[room:]
@@ -54,7 +54,7 @@ class _Destination:
             raise DeviceFault(f"{what}: {lengths} bytes were written, and data_len has grown by {self._grown()}")
 
     def require_untouched(self, what: str, *, also_rooms: bool) -> None:
-        """A refused task changes nothing; one that failed on its way may have written to the rooms."""
+        """Checks that a refused task has changed nothing; one that failed in the device may have written to rooms."""
         expected = self.before.copy()
         for place, room in () if also_rooms else self._rooms():
             expected[place : place + room] = self.memory.array[place : place + room]
@@ -63,7 +63,7 @@ class _Destination:
             raise DeviceFault(f"{what}: it is refused, and data_len has grown by {self._grown()}")
 
     def _rooms(self) -> Iterator[tuple[int, int]]:
-        """Place, in the memory, and length of each."""
+        """The place in the memory and the length of each room."""
         place = self.memory.address(0) - self.memory.mmap.addr
         for each in self._sections:
             yield place + each.headroom + each.data, each.room
@@ -80,7 +80,7 @@ def kinds(device: pydoca.Device) -> list[str]:
 
 
 def append(device: pydoca.Device, kind: str) -> int:
-    """The task's result goes behind the data of its destination, one buf or a list; returns how many there were."""
+    """Checks that a task appends its result to its destination, one buf or a list; returns how many there were."""
     with Stand() as stand:
         fill = FILLS[kind][1](stand, device)
         cases = list(_fitting(fill))
@@ -98,7 +98,7 @@ def append(device: pydoca.Device, kind: str) -> int:
 
 
 def refuse(device: pydoca.Device, kind: str) -> int:
-    """A destination that is too short by a byte or more makes the task fail, however it is submitted.
+    """Checks that a destination that is too short makes the task fail, however it is submitted.
 
     Returns how many there were.
     """
@@ -155,7 +155,7 @@ def _fitting(fill: Fill) -> Iterator[list[Section]]:
 def _too_short(fill: Fill) -> Iterator[list[Section]]:
     size = len(fill.result)
     for room in {size - 1, size // 2, 1, 0}:
-        for data in (0, size):  # behind it the buf would be long enough
+        for data in (0, size):  # the buf would be long enough from its begin
             if data + room:
                 yield [Section(0, data, room)]
     yield [Section(size, 0, size - 1)]

@@ -1,4 +1,4 @@
-"""Data at both ends of large memory maps, of each library: a device that cuts addresses meets other data."""
+"""Data at both ends of large memory maps, for each library: a device that cuts addresses meets other data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PIECE = 4096
 
 
 def check(device: pydoca.Device, size: int) -> int:
-    """Copies, digests and transfers between places of a map of so many bytes; returns how many there were."""
+    """Runs copies, digests and transfers between places of a map of size bytes; returns how many there were."""
     count = 0
     if device.info.supports("dma"):
         count += _copies(device, size)
@@ -28,13 +28,13 @@ def check(device: pydoca.Device, size: int) -> int:
 
 
 def _places(size: int) -> list[int]:
-    """The beginning, each power of two behind it, and the end."""
+    """Places in a map: the beginning, each power of two behind it, and the end."""
     powers = [1 << power for power in range(13, size.bit_length()) if (1 << power) + _PIECE < size - _PIECE]
     return [0, *powers, size - _PIECE]
 
 
 def _stamp(array: Bytes) -> None:
-    """Each place has data of its own."""
+    """Writes different data to each place."""
     for number, place in enumerate(_places(len(array))):
         array[place : place + _PIECE] = prbs31(_PIECE, number + 1)
 
@@ -53,7 +53,7 @@ def _copies(device: pydoca.Device, size: int) -> int:
 def _between(
     stand: Stand, device: pydoca.Device, far: pydoca.Mmap, near: pydoca.Mmap, large: Bytes, small: Bytes
 ) -> None:
-    """Copies from each place, and to each."""
+    """Copies from each place and to each place."""
     copier = Copier(stand, device)
     for place in _places(len(large)):
         what = f"4,096 bytes at {place:#x} of a map of {len(large):#x}"

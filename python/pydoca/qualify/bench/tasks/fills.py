@@ -1,4 +1,4 @@
-"""The tasks that append their result to a buf, each with what it must append."""
+"""The tasks that append their result to a buf, each with the expected result."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ELEMENTS = 8
 
 
 class Fill:
-    """A task of one kind, ready to be made, which appends its result to a buf in memory of the device."""
+    """A kind of task that appends its result to a buf in memory of the device."""
 
-    grows: bool = True  # the destination's data_len; that of a peer's memory stays
-    longest: int = 1  # elements of a list of destinations
-    unit: int = 1  # the destination's place is a multiple of so many bytes
+    grows: bool = True  # whether the destination's data_len grows; that of a peer's memory does not
+    longest: int = 1  # most elements of a list of destinations
+    unit: int = 1  # the destination's place is a multiple of this many bytes
     result: bytes
     device: pydoca.Device
 
@@ -30,11 +30,11 @@ class Fill:
         self.device = device
 
     def make(self, dst: pydoca.Buf, submit: bool) -> pydoca.Task:
-        """Allocates the task, and submits it if so. Raises the device's error."""
+        """Allocates the task, and submits it on request. Raises the device's error."""
         raise NotImplementedError
 
     def feed(self) -> None:
-        """Does what a submitted task waits for."""
+        """Starts what a submitted task waits for, such as a message."""
 
     def place(self, stand: Stand, capacity: int) -> Zoned:
         """Memory for destinations."""
@@ -57,7 +57,7 @@ class _Copy(Fill):
 
 
 class _CopyAcross(_Copy):
-    """A copy to memory of the host, by the DPU."""
+    """A copy by the DPU to memory of the host."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         names = names_of_link(device)

@@ -1,4 +1,4 @@
-"""Small operations and calls of each library, in turn: none may be late, now and then or at intervals."""
+"""Small operations and calls of each library in turn: none may be late, neither now and then nor at intervals."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LOOKS = 6
 
 
 def shares(device: pydoca.Device, seconds: float, must_stop: Callable[[], bool]) -> dict[str, float]:
-    """The share of late operations of each library that the device has, and of all, as `bench.delays.tail` tells them.
+    """The share of late operations of each library that the device has, and of all, as `bench.delays.tail` finds them.
 
-    They take turns: where the device stands still for some milliseconds, one of them is late. Late operations of which
-    chance could be the cause are looked for again, some times at most, for as many seconds.
+    They take turns: one of them is late when the device stops for some milliseconds. If chance may explain the late
+    operations, the measurement is repeated a few times.
     """
     with Stand() as stand, without_collections():
         every = operations(stand, device) | _calls(stand, device)
@@ -32,7 +32,7 @@ def shares(device: pydoca.Device, seconds: float, must_stop: Callable[[], bool])
 
 
 def _calls(stand: Stand, device: pydoca.Device) -> dict[str, Callable[[], int]]:
-    """Calls that return when their work is done: each as a function that gives its nanoseconds."""
+    """Calls that return when their work is done; each function gives the nanoseconds of one."""
     calls: dict[str, Callable[[], int]] = {}
     if device.info.supports("sync_event"):
         calls["event"] = _event(stand, device)
@@ -44,7 +44,7 @@ def _calls(stand: Stand, device: pydoca.Device) -> dict[str, Callable[[], int]]:
 
 
 def _event(stand: Stand, device: pydoca.Device) -> Callable[[], int]:
-    """A change of a sync event, and waits of each kind that it has ended."""
+    """A change of a sync event, and waits of each kind that end at once."""
     event, value = stand.enter_context(pydoca.SyncEvent(device)), 0
 
     def run_one() -> int:

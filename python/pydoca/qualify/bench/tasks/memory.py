@@ -16,7 +16,7 @@ _OTHER = "pydoca.alloc"
 
 
 def transfers(device: pydoca.Device, origin: str, sizes: list[int], seed: int) -> Iterator[Damage]:
-    """Copies from such memory to pydoca's, back, and within it; RDMA, and digests, where the device has them."""
+    """Copies from such memory to pydoca's, back, and within it; RDMA and digests, if the device has them."""
     for from_, to, offsets in ((origin, _OTHER, (0, 0)), (_OTHER, origin, (0, 0)), (origin, origin, (5, 3))):
         memory = partial(_ends, device, from_, to)
         yield from dma.integrity(device, sizes, [offsets], ["prbs31"], seed, memory)
@@ -33,7 +33,7 @@ def _ends(device: pydoca.Device, from_: str, to: str, stand: Stand, capacity: in
 def across(
     sides: Sides, origin: str, sizes: Sequence[int], seed: int, offsets: Sequence[tuple[int, int]] = ((5, 3),)
 ) -> Iterator[Damage]:
-    """Copies of the DPU from such memory of the host, and to it."""
+    """Copies by the DPU from such memory of the host, and to it."""
     for is_read in (True, False):
 
         def memory(stand: Stand, capacity: int, is_read: bool = is_read) -> tuple[Zoned, Zoned]:

@@ -26,9 +26,9 @@ _SIZE = 64
 
 
 def operations(stand: Stand, device: pydoca.Device, wait: Wait = waiting.poll) -> dict[str, Callable[[], int]]:
-    """An operation of each library that the device has; each does one, and returns its nanoseconds.
+    """Operations of each library that the device has; each runs once, and returns its nanoseconds.
 
-    wait is how the thread waits for its end.
+    wait is the way in which the thread waits for the end.
     """
     return {name: make(stand, device, wait) for name, (has, make) in OPERATIONS.items() if has(device)}
 
@@ -67,7 +67,7 @@ def _hash(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
 
 
 def _invalidate(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
-    """An invalidation of the cache, beside which the memory stays what it is."""
+    """An invalidation of the cache, which must not change the memory."""
     memory = stand.enter_context(pydoca.alloc(4096))
     array = view(memory)
     array[:] = prbs31(4096, 3)
@@ -157,7 +157,7 @@ def _add_there(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], 
 
 
 def _message(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
-    """RDMA: from its send to the end of its receive."""
+    """An RDMA message, timed from its send to the end of its receive."""
     pair = Pair(stand, device, device, _SIZE)
     source, target = (zoned.data(0, _SIZE) for zoned in (pair.here, pair.theirs))
     room = pair.room(pair.theirs.mmap, pair.theirs.address(0), _SIZE)
@@ -185,7 +185,7 @@ def _message(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], in
 def _send(
     stand: Stand, device: pydoca.Device, wait: Wait, *, back: bool = False, longest: bool = False
 ) -> Callable[[], int]:
-    """Comch: from its send to its arrival."""
+    """A comch message, timed from its send to its arrival."""
     sides = stand.enter_context(both_sides(device))
     link = Link(stand, sides)
     text = message(1, link.at_host.max_msg_size if longest else _SIZE)
@@ -206,7 +206,7 @@ def _send(
 
 
 def _graph(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
-    """Two copies in a row, and a function behind each."""
+    """Two copies in a row, and a function after each."""
     chain = Chain(stand, device, 2)
     return lambda: chain.run(1, wait)
 
