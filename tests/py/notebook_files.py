@@ -70,8 +70,10 @@ def solutions_of(markdown: str) -> list[str]:
 
 
 def with_solutions(notebook: Any, in_place: bool) -> Any:
-    """A copy with each solution as a cell: behind the text that hides it, or behind the last cell, as for a reader
-    who turns back to the exercises."""
+    """A copy with each solution as a cell: either after the text that hides it, or after the last cell.
+
+    The last place is that of a reader who turns back to the exercises.
+    """
     solved = copy.deepcopy(notebook)
     if in_place:
         solved.cells = [each for cell in solved.cells for each in (cell, *solution_cells(cell))]

@@ -1,7 +1,8 @@
 """Public names: the modules, classes, members and functions of pydoca, and the commands with their options.
 
-public_names.txt and command_lines.txt hold the intended names. After an intended change:
-    .venv/bin/python tests/py/public_names.py      writes both files anew; CHANGELOG.md then says what has changed
+public_names.txt and command_lines.txt hold the intended names. CHANGELOG.md names each intended change.
+
+usage: .venv/bin/python tests/py/public_names.py      # writes both files again, after an intended change
 """
 
 import argparse

@@ -111,8 +111,8 @@ def test_an_interrupt_is_noticed_at_once(call):
 
 
 def test_an_interrupt_that_does_not_interrupt_the_loops_wait_for_events_ends_it():
-    # The main thread blocks the signal, so that another thread takes it. To the loop this is a signal that came just
-    # before epoll_wait(): nothing but a descriptor wakes it.
+    # The main thread blocks the signal, so that another thread takes it. The loop sees it as a signal that came just
+    # before epoll_wait(): only a descriptor wakes it.
     script = """
 async def sleep_deaf():
     pe._bridge.bind()

@@ -239,8 +239,11 @@ def test_the_core_knows_no_library():
 
 
 def test_a_library_knows_no_other_library():
-    """Exceptions: sync events of network peers are operands of RDMA's tasks; the DPA is a location of sync events; a
-    library's jobs (<noun>_jobs.cpp) are its part of work queues."""
+    """A library does not include another one, with three exceptions.
+
+    Sync events of network peers are operands of RDMA's tasks; the DPA is a location of sync events; a library's jobs
+    (<noun>_jobs.cpp) are its part of work queues.
+    """
     allowed = {("rdma", "sync_event"), ("sync_event", "dpa")}
     faults = []
     for path in cxx_files(*(folder for folder in (SRC / "library").iterdir() if folder.is_dir())):

@@ -45,7 +45,7 @@ ENGINES = {
 }
 
 # Own lines of libraries of one task, at most. The goal is 250. Compress has more limits, and a task with an answer.
-OWN_LINES = {"mmap_advise": 208, "dma": 233, "compress": 307}
+OWN_LINES = {"mmap_advise": 211, "dma": 236, "compress": 311}
 
 _CPP_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -99,15 +99,18 @@ def shared_files(engine: Engine) -> list[str]:
 
 
 def own_lines(noun: str) -> dict[str, int]:
-    """The lines of code of each file with that noun in its path. Comments, docstrings (also those that the bindings
-    have), blank lines, pragmas, the engine's computation, and jobs of work queues do not count."""
+    """The lines of code of each file with that noun in its path.
+
+    Comments, docstrings (also those of the bindings), blank lines, pragmas, the engine's computation, and jobs of work
+    queues do not count.
+    """
     named = re.compile(rf"[/_]{noun}[./_]")
     found = {}
     for path in product_files():
         place = str(path.relative_to(ROOT))
         if named.search(place) and not place.startswith(COMPUTATION) and "_jobs." not in place:
             code = [line.strip() for line in code_of(path).splitlines()]
-            found[place] = sum(line != "" and not line.startswith(('"', "#pragma")) for line in code)
+            found[place] = sum(line != "" and not line.startswith('"') for line in code)
     return found
 
 

@@ -1,7 +1,6 @@
 """The tables of docs/qualification.md, made from the markers of the cases and from the planted defects.
 
-After a change:
-    .venv/bin/python tests/py/qualify/tables.py      writes them anew
+usage: .venv/bin/python tests/py/qualify/tables.py      # writes them again, after a change
 """
 
 import re

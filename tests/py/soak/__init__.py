@@ -1,6 +1,6 @@
 """Random drivers: programs that use pydoca at random for as long as they are told, and find what no test thought of.
 
-`one_process` is a state machine of Hypothesis (`machine.py`) over the public API: its rules stand in one file per noun,
+`one_process` is a state machine of Hypothesis (`machine.py`) over the public API: its rules are in one file per noun,
 each with the model that predicts what the rules see. `two_processes` starts a host and a DPU (`peer.py`), which work
 with one another while it kills, stops, interrupts and ends them, and starts successors.
 
