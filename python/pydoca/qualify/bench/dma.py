@@ -41,7 +41,7 @@ def sizes_up_to(largest: int) -> list[int]:
 
 
 def lengths(largest: int, seed: int = 0) -> list[int]:
-    """Sizes: 1 to 130 bytes, those of sizes(), the neighbours of pages, each remainder modulo 64, and random ones.
+    """1 to 130 bytes, the sizes of sizes_up_to(), the neighbours of pages, each remainder modulo 64, and random ones.
 
     The places of the remainders and the random sizes follow from the seed.
     """

@@ -95,7 +95,7 @@ def without_collections() -> Iterator[None]:
 
 
 def _of_thread() -> tuple[int, int]:
-    """How often this thread lost its processor, and its nanoseconds of running time."""
+    """The number of times that this thread lost its processor, and its nanoseconds of running time."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw, time.thread_time_ns()
 
 

@@ -42,7 +42,7 @@ class _Ends:
         return made
 
     def count(self, event: str, name: str) -> int:
-        """How often the callback was called with the context's user data."""
+        """The number of calls of the callback with the context's user data."""
         return sum((event, name) == (told, owner) for told, owner, _ in self.told)
 
     def require(self, expected: dict[tuple[str, str], int], what: str) -> None:
