@@ -100,7 +100,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """What it wrote to its streams."""
+        """The text that it wrote to its streams."""
         return "".join(output.text for output in self.outputs if output.output_type == "stream")
 
     @property

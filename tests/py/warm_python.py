@@ -95,7 +95,7 @@ class WarmPython:
         self._environment = _read_at_start(os.environ)
 
     def can_have(self, env: Mapping[str, str]) -> bool:
-        """Whether a forked program can still get this environment."""
+        """Tells whether a forked program can still get this environment."""
         return _read_at_start(env) == self._environment
 
     def start(

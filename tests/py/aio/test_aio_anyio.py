@@ -17,7 +17,7 @@ def test_an_await_ends_when_the_device_has_let_go(run, rig):
             await copy
         assert scope.cancelled_caught
         assert copy.done
-        await rig.copy()  # its context has no fault
+        await rig.copy()  # the context has not faulted
 
     run(main())
 

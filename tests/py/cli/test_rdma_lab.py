@@ -98,7 +98,7 @@ def test_a_guest_that_does_not_boot_is_replaced(lab, monkeypatch, tmp_path):
     assert b"".join(out) == b"booted\n"
 
 
-# SIGTERM ends the process as SIGKILL does: it has no handler.
+# SIGTERM ends the process as SIGKILL does, since the process does not handle it.
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_signal_ends_the_guest_too(lab, commands, number):
     process = commands.start("rdma-lab", "sh", "-c", "echo up; sleep 1000")

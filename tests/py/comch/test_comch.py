@@ -1,4 +1,4 @@
-"""How servers and clients meet and part, both in this process."""
+"""Servers and clients in one process: how they meet and part."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Whatever refers to a context, a graph, a connection or a buf shows that to the cycle collector."""
+"""An object that refers to a context, a graph, a connection or a buf shows that to the cycle collector."""
 
 import gc
 import weakref

@@ -1,4 +1,4 @@
-"""What DOCA answers to misuse, row by row as tests/cpp/library/misuse_test.cpp has them, through Python.
+"""DOCA's answers to misuse through Python, row by row as in tests/cpp/library/misuse_test.cpp.
 
 Rows that need a call which Python does not have are in C++ only.
 """

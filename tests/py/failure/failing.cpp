@@ -1,4 +1,4 @@
-// Loaded before Python, so that its operator new and its system calls stand before those of the module.
+// This library is loaded before Python, so the loader finds its operator new and its system calls before others.
 #include "failure/injection.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""How the extension module is compiled and linked: the protections of a release build."""
+"""Compilation and linking of the extension module: the protections of a release build."""
 
 import re
 from collections.abc import Iterator

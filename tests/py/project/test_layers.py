@@ -134,7 +134,7 @@ def test_public_headers_include_only_the_standard_library_and_headers_to_their_l
 
 
 def test_no_library_is_a_friend_of_a_public_class():
-    """It reaches the class as a derived class, in cpp/src/library."""
+    """The library reaches the class as a derived class, in cpp/src/library."""
     faults = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in cxx_files(PUBLIC)

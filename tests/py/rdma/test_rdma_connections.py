@@ -1,4 +1,4 @@
-"""How connections of an Rdma begin, are rejected, and end."""
+"""Connections of an Rdma: they begin, are rejected, and end."""
 
 import asyncio
 import gc

@@ -40,7 +40,7 @@ class LostError(Exception):
 
 
 class Box:
-    """What a side hands to the other one, beside the protocol under test."""
+    """The objects that a side gives the other one, apart from the protocol under test."""
 
     def __init__(self):
         self.values = {}

@@ -150,7 +150,7 @@ class World(RuleBasedStateMachine):
     # ---- calls
 
     def attempt(self, expected: Iterable[Status], call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-        """What the call returns; None if it was refused with one of the expected statuses, or if callbacks raised."""
+        """The result of the call; None if it was refused with one of the expected statuses, or if callbacks raised."""
         COUNTS["operations"] += 1
         try:
             with callbacks_may_raise():

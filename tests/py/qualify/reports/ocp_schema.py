@@ -1,6 +1,6 @@
 """The schema of a line of OCP's Test & Validation output 2.0, of the artifacts that pydoca writes.
 
-It follows json_spec/output in https://github.com/opencomputeproject/ocp-diag-core, and stricter: an object
+It follows json_spec/output in https://github.com/opencomputeproject/ocp-diag-core, and is stricter: an object
 has no other members than those named here.
 """
 

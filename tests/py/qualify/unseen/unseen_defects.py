@@ -37,7 +37,7 @@ from pydoca import comch, faults
 
 _PAGE = 4096
 _LINE = 64
-AT_ONCE = 65536  # the simulator has copied so many bytes when submit() returns
+AT_ONCE = 65536  # the simulator has copied this many bytes when submit() returns
 _LOW = 0xFFFFFFFF
 _VARIABLE = "PYDOCA_UNSEEN_DEFECT"
 
