@@ -45,7 +45,7 @@ ENGINES = {
 }
 
 # Own lines of libraries of one task, at most. The goal is 250. Compress has more limits, and a task with an answer.
-OWN_LINES = {"mmap_advise": 211, "dma": 236, "compress": 311}
+OWN_LINES = {"mmap_advise": 208, "dma": 233, "compress": 307}
 
 _CPP_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -110,7 +110,7 @@ def own_lines(noun: str) -> dict[str, int]:
         place = str(path.relative_to(ROOT))
         if named.search(place) and not place.startswith(COMPUTATION) and "_jobs." not in place:
             code = [line.strip() for line in code_of(path).splitlines()]
-            found[place] = sum(line != "" and not line.startswith('"') for line in code)
+            found[place] = sum(line != "" and not line.startswith(('"', "#pragma")) for line in code)
     return found
 
 
