@@ -15,8 +15,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// "Published" is what the manufacturer states of the card; DESIGN, "Presets", has the sources. All else is an
-/// estimate.
+/// "Published" is what the manufacturer states of the card; cpp/design/time.md, "Presets", has the sources. All else
+/// is an estimate.
 struct Card {
   std::string_view name;
   Generation generation;
