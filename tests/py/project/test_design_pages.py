@@ -14,7 +14,7 @@ OVERVIEW = ROOT / "cpp/DESIGN.md"
 PAGES = {path.name: path for path in sorted((ROOT / "cpp/design").glob("*.md"))}
 WIDTH = 120
 
-# A page, and the heading that may follow it: design/memory.md, "Revocation". A page names another one without its folder.
+# A page, and the heading that may follow it: design/memory.md, "Revocation". Pages name one another without the folder.
 REFERENCE = re.compile(r'\bdesign/([\w-]+\.md)`?(?:, "([^"]+)")?')
 AMONG_PAGES = re.compile(r'(?<![\w/.])`([a-z][\w-]*\.md)`(?:, "([^"]+)")?')
 
