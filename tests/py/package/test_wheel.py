@@ -61,6 +61,13 @@ def test_what_is_compiled_in_has_its_licence():
     assert {"rdma-core" if name in of_rdma_core else name for name in found - declares_only} == licences
 
 
+def test_the_templates_of_pages_are_carried():
+    folders = [path for path in (ROOT / "python").rglob("templates") if path.is_dir()]
+    written = {path.relative_to(ROOT / "python").as_posix() for folder in folders for path in folder.iterdir()}
+    assert written
+    assert written - {file.as_posix() for file in PACKAGE.files or []} == set()
+
+
 def test_the_package_is_small():
     size = sum(len(zlib.compress(path.read_bytes(), 9)) for path in files_of(PACKAGE))
     assert 0 < size <= LARGEST, f"{size} bytes"

@@ -480,7 +480,7 @@ PLANTED = {
     "the frame of the displays knows no object": ("pydoca/_display/frame/panel.py", "pydoca._stats"),
     "only the parser imports the RDMA lab": ("pydoca/cli/caps.py", "pydoca.cli.rdma_lab"),
     "the RDMA lab imports nothing of pydoca but its command line": ("pydoca/cli/rdma_lab/_guest.py", "pydoca._stats"),
-    "NumPy, packaging, SciPy and xdist are imported by the qualification": ("pydoca/sim.py", "numpy"),
+    "Jinja2, NumPy, packaging, SciPy and xdist are imported by the qualification": ("pydoca/sim.py", "numpy"),
     "pytest is imported by the qualification and by the plugin": ("pydoca/sim.py", "pytest"),
     "IPython is imported by the extension for notebooks and by displays": ("pydoca/_log.py", "IPython"),
     "tqdm is imported by what shows bars": ("pydoca/_log.py", "tqdm"),

@@ -13,6 +13,7 @@ import scipy.stats  # noqa: F401
 import tqdm  # noqa: F401
 
 import pydoca
+import pydoca.qualify.report  # and its templates stay compiled
 import pydoca.qualify.results
 import pydoca.qualify.session.hooks
 

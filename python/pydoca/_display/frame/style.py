@@ -113,6 +113,6 @@ def svg_sheet() -> str:
     return _sheet(_COLOURS + _SHAPES + _SVG_PAPER, f".{ROOT}")
 
 
-def page_sheet(rules: str, selector: str) -> str:
-    """For a page of its own: the colours and shapes of all displays, and its rules, in which & is the selector."""
-    return _sheet(_COLOURS + _SHAPES + rules, selector)
+def page_sheet(selector: str) -> str:
+    """The colours and shapes of all displays, for a page that has its other rules itself."""
+    return _sheet(_COLOURS + _SHAPES, selector)

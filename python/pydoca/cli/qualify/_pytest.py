@@ -18,7 +18,7 @@ from pytest_pydoca.options import OPTIONS, utf8
 if TYPE_CHECKING:
     from pydoca.qualify.front_end import FrontEnd
 
-_PACKAGES = ("pytest", "numpy", "scipy", "packaging")
+_PACKAGES = ("pytest", "numpy", "scipy", "packaging", "jinja2")
 MOST_PROCESSES = 256
 
 

@@ -79,14 +79,13 @@ def _rule(text: str) -> float:
 
 def _print(found: Comparison) -> None:
     from pydoca.qualify.history.comparison import SUSPECTED
-    from pydoca.qualify.history.page import effect_text, left_out_texts, p_text
 
-    rows = [[row.word, row.name, row.statistic, *row.texts, effect_text(row), p_text(row)] for row in found.rows]
+    rows = [[row.word, row.name, row.statistic, *row.texts, row.effect_text, row.p_text] for row in found.rows]
     print(f"{found.second}, compared with {found.first}\n")
     print_table(("", "MEASUREMENT", "STATISTIC", "FIRST", "SECOND", "EFFECT", "P (HOLM)"), rows)
     if found.missing:
         print(f"missing in {found.second}: {', '.join(found.missing)}")
-    for text in left_out_texts(found):
+    for text in found.left_out_texts:
         print(text)
     for case, one, other in found.verdicts:
         print(f"{case}: {one} in the first run, {other} in the second one")

@@ -65,6 +65,14 @@ class Row:
         first, second = (quantity(value, self.unit, self.stat) for value in (self.first, self.second))
         return self.said[0] or first, self.said[1] or second
 
+    @property
+    def effect_text(self) -> str:
+        return "" if self.effect is None else f"{100 * self.effect:+.1f} %" if self.effect else "0 %"
+
+    @property
+    def p_text(self) -> str:
+        return "" if self.p is None else "< 0.0001" if self.p < 1e-4 else f"{self.p:.3g}"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -90,6 +98,16 @@ class Comparison:
     def suspicions(self) -> list[str]:
         """What would be regressions, if the runs had measured it often enough to tell them from the machine's doing."""
         return [row.name for row in self.rows if row.word == SUSPECTED and (row.gain or 0.0) < 0]
+
+    @property
+    def left_out_texts(self) -> list[str]:
+        """A sentence for each run with a selection names what only the other run has, because of that selection."""
+        runs = {"first": self.first, "second": self.second}
+        return [
+            f"not selected in {runs[word]} ({each.selection}): {each.text}"
+            for word, each in self.not_selected.items()
+            if each.cases
+        ]
 
     @property
     def is_empty(self) -> bool:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydoca._display.frame.escaping import escaped
 from pydoca.qualify.machine import changes, text_of
 from pydoca.qualify.machine.facts import Fact
 from pydoca.qualify.records import RunRecord
-from pydoca.qualify.report.elements import scrolled, section
 
 _BLOCKS = {
     "Device": ("device.",),
@@ -19,64 +17,52 @@ _BLOCKS = {
 }
 
 
-def machine_section(run: RunRecord) -> str:
-    if not run.machine:
-        return section("machine", "Machine", '<p class="pq-soft">No inventory was taken.</p>')
+class Row(NamedTuple):
+    label: str
+    text: str
+    is_absent: bool = False
+    after: str | None = None  # what it was after the run, where that is something else
+
+
+class Block(NamedTuple):
+    title: str
+    rows: list[Row]
+
+
+def machine_blocks(run: RunRecord) -> list[Block]:
     changed = {name: after for name, _, after in changes(run.machine, run.machine_after)}
     left = dict(run.machine)
     blocks = []
     for title, prefixes in _BLOCKS.items():
         names = [name for name in left if name.startswith(prefixes)]
-        blocks.append(_block(title, {name: left.pop(name) for name in names}, changed))
-    note = "the same before and after" if run.machine_after and not changed else ""
-    return section("machine", "Machine", f'<div class="pq-blocks">{"".join(blocks)}</div>', note)
+        blocks.append(Block(title, _rows({name: left.pop(name) for name in names}, changed)))
+    return blocks
 
 
-def run_section(run: RunRecord) -> str:
-    options = {name: {"value": value} for name, value in run.options.items() if value not in (None, "", [], False)}
-    versions = {name: {"value": value} for name, value in run.versions.items()}
-    device = {name: {"value": value} for name, value in run.device.items() if value not in (None, "")}
-    blocks = _block("Options", options, {}) + _block("Versions", versions, {}) + _block("Device as chosen", device, {})
-    return section("run", "Run", f'<div class="pq-blocks">{blocks}</div>')
+def start_blocks(run: RunRecord) -> list[Block]:
+    options = {name: value for name, value in run.options.items() if value not in (None, "", [], False)}
+    device = {name: value for name, value in run.device.items() if value not in (None, "")}
+    titles = {"Options": options, "Versions": run.versions, "Device as chosen": device}
+    return [
+        Block(title, _rows({name: {"value": value} for name, value in values.items()}, {}))
+        for title, values in titles.items()
+    ]
 
 
-def _block(title: str, facts: Mapping[str, Fact], changed: Mapping[str, str]) -> str:
-    if not facts:
-        return ""
-    known, reasons = _by_reason(facts, changed)
-    rows = "".join(f"<tr><td>{escaped(_label(name))}</td>{_cell(fact, changed.get(name))}</tr>" for name, fact in known)
-    rows += "".join(
-        f'<tr><td>{escaped(", ".join(map(_label, names)))}</td><td class="pq-absent">{escaped(reason)}</td></tr>'
-        for reason, names in reasons.items()
-    )
-    table = f"<table><caption>{title}</caption><tbody>{rows}</tbody></table>"
-    return f'<div class="pq-block">{scrolled(table, title)}</div>'
-
-
-def _by_reason(
-    facts: Mapping[str, Fact], changed: Mapping[str, str]
-) -> tuple[list[tuple[str, Fact]], dict[str, list[str]]]:
-    """What is known or has changed, and the names of what is absent by its reason."""
+def _rows(facts: Mapping[str, Fact], changed: Mapping[str, str]) -> list[Row]:
+    """What is known or has changed, then the names of what is absent by its reason."""
     reasons: dict[str, list[str]] = {}
-    known = []
+    rows = []
     for name, fact in facts.items():
         if "absent" in fact and name not in changed:
-            reasons.setdefault(str(fact["absent"]), []).append(name)
+            reasons.setdefault(str(fact["absent"]), []).append(_label(name))
         else:
-            known.append((name, fact))
-    return known, reasons
+            rows.append(Row(_label(name), _shown(fact), "absent" in fact, changed.get(name)))
+    return rows + [Row(", ".join(labels), reason, True) for reason, labels in reasons.items()]
 
 
 def _label(name: str) -> str:
     return name.removeprefix("device.").removeprefix("kernel.").replace("_", " ").replace(".", " ")
-
-
-def _cell(fact: Fact, after: str | None) -> str:
-    kind = ' class="pq-absent"' if "absent" in fact else ""
-    text = escaped(_shown(fact))
-    if after is not None:
-        text += f'<br/><span class="pq-mark pq-busy">\u25d0</span>after the run: {escaped(after)}'
-    return f"<td{kind}>{text}</td>"
 
 
 def _shown(fact: Fact) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from pydoca._display.frame.panel import State, Tone
 from pydoca.qualify.figures import CV, bound_text, cv_text, property_text, quantity, span_text, stat_text
@@ -10,35 +13,40 @@ from pydoca.qualify.records import CaseRecord, LimitRecord, MeasurementRecord
 from pydoca.qualify.report.plots.scale import bounds_of
 from pydoca.qualify.verdicts import Verdict
 
-TONES: dict[Verdict, Tone] = {
-    Verdict.FAIL: "bad",
-    Verdict.ERROR: "bad",
-    Verdict.INTERRUPTED: "busy",
-    Verdict.INCOMPLETE: "busy",
-    Verdict.MARGINAL: "busy",
-    Verdict.PASS: "good",
-    Verdict.UNJUDGED: "quiet",
-    Verdict.SKIPPED: "quiet",
+# The order is that of counts.
+_SIGNS: dict[Verdict, tuple[Tone, str]] = {
+    Verdict.FAIL: ("bad", "\u2715"),
+    Verdict.ERROR: ("bad", "!"),
+    Verdict.INTERRUPTED: ("busy", "\u2016"),
+    Verdict.INCOMPLETE: ("busy", "\u25d4"),
+    Verdict.MARGINAL: ("busy", "\u25d0"),
+    Verdict.PASS: ("good", "\u25cf"),
+    Verdict.UNJUDGED: ("quiet", "\u25cb"),
+    Verdict.SKIPPED: ("quiet", "\u2013"),
 }
-# Verdicts of one tone have different marks: a report is read without colours, too.
-MARKS = {
-    Verdict.FAIL: "\u2715",
-    Verdict.ERROR: "!",
-    Verdict.INTERRUPTED: "\u2016",
-    Verdict.INCOMPLETE: "\u25d4",
-    Verdict.MARGINAL: "\u25d0",
-    Verdict.PASS: "\u25cf",
-    Verdict.UNJUDGED: "\u25cb",
-    Verdict.SKIPPED: "\u2013",
-}
-
-
 STATISTICS = ("min", "p50", "mean", "p90", "p99", "p999", "max", "stdev")  # in the order of their values
 PROPERTY = "value"  # the statistic of what is compared, and not measured
 
 
+class Sign(NamedTuple):
+    """A verdict as a badge shows it. Those of one tone have different marks: a report is read without colours, too."""
+
+    word: str
+    tone: Tone
+    mark: str
+
+
+def sign_of(verdict: Verdict) -> Sign:
+    return Sign(verdict.value, *_SIGNS[verdict])
+
+
 def state_of(verdict: Verdict) -> State:
-    return State(verdict.value, TONES[verdict])
+    return State(verdict.value, _SIGNS[verdict][0])
+
+
+def counts_of(verdicts: Sequence[Verdict]) -> list[tuple[Sign, int]]:
+    """How many results came to each verdict that is there, the worst verdict first."""
+    return [(sign_of(verdict), count) for verdict in _SIGNS if (count := verdicts.count(verdict))]
 
 
 def value_text(measurement: MeasurementRecord) -> str:
@@ -74,6 +82,11 @@ def parameter(case: CaseRecord) -> str:
 
 def named(case: CaseRecord) -> str:
     return f"{case.id} {parameter(case)}".strip()
+
+
+def log_name(number: int, case: CaseRecord) -> str:
+    """The file of the case's log below the run's directory: "logs/003_DMA-BW.log"."""
+    return f"logs/{number:03}_{re.sub(r'[^A-Za-z0-9.-]+', '_', case.id)[:60]}.log"
 
 
 def sentence(text: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydoca._display.frame.escaping import printable
 from pydoca.qualify.records import CaseRecord, RunRecord
-from pydoca.qualify.report.elements import log_name
+from pydoca.qualify.report.words import log_name
 from pydoca.qualify.results.files import replace_file
 
 

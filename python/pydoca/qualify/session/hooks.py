@@ -210,7 +210,7 @@ class Hooks:
 
 def _require_packages() -> None:
     """Looks, and imports none: tests that are not cases take their device from the same option."""
-    for package in ("numpy", "scipy"):
+    for package in ("numpy", "scipy", "jinja2"):
         if find_spec(package) is None:
             how = command_for_extra("qualify")
             raise pytest.UsageError(f"qualification needs {package}, which is not installed; this installs it: {how}")

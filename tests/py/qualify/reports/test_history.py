@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pydoca.qualify import history
-from pydoca.qualify.history.page import comparison_html, left_out_texts
+from pydoca.qualify.history.page import comparison_html
 from pydoca.qualify.history.selected import NotSelected
 from pydoca.qualify.history.study import WORDS
 from pydoca.qualify.limits import Limits
@@ -121,7 +121,7 @@ def test_what_a_selection_left_out_is_not_missing(tmp_path):
         "first": NotSelected(), "second": NotSelected("--select BW*", ("LAT",), ("lat",)),
     }  # fmt: skip
     assert (found.missing, found.regressions) == (["BW2"], ["bw2"])
-    assert left_out_texts(found) == ["not selected in b (--select BW*): LAT (1 case, 1 measurement)"]
+    assert found.left_out_texts == ["not selected in b (--select BW*): LAT (1 case, 1 measurement)"]
     other = history.compare(second, first)
     assert words_of(other) == {"bw": "same", "bw4": "missing", "bw2": "new"}
     assert other.not_selected["first"].cases == ("LAT",)

@@ -368,7 +368,7 @@ def test_every_page_has_its_tables_in_places_that_scroll(tmp_path):
         html = path.read_text()
         Page(html)
         assert html.count("<table") == html.count('class="pq-scroll"') >= 1
-        assert "display:none" not in html.replace("@media print{.pydoca-report .pq-nav{display:none}", "")
+        assert "display:none" not in html.replace("@media print{.pq-nav{display:none}", "")
 
 
 def test_the_title_of_an_axis_has_the_end_of_a_long_name():
