@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
-from html import escape
 
+from pydoca._display.frame.escaping import escaped
 from pydoca._timeline.events import Recorded, TraceEvent
 from pydoca._timeline.lanes import Flow, Lane, Span, flows_of, lanes_of
 
@@ -63,7 +63,7 @@ class _Picture:
         body = "".join([*self._axis(y), *parts])
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{_CLASS}" role="img" viewBox="0 0 {_WIDTH} {height}" '
-            f'width="{_WIDTH}" height="{height}"><title>{escape(repr(self._trace))}</title><style>{_STYLE}</style>'
+            f'width="{_WIDTH}" height="{height}"><title>{escaped(repr(self._trace))}</title><style>{_STYLE}</style>'
             f'<rect class="b" width="{_WIDTH}" height="{height}"/>{body}</svg>'
         )
 
@@ -109,7 +109,7 @@ class _Picture:
         shape = "f" if span.failed else "t"
         return (
             f'<rect class="{shape}" x="{x:.1f}" y="{y + 3}" width="{width:.1f}" height="{_ROW - 6}">'
-            f"<title>{escape(span.text)}</title></rect>"
+            f"<title>{escaped(span.text)}</title></rect>"
         )
 
     def _columns(self, spans: list[Span], y: int, height: int) -> Iterator[str]:
@@ -142,7 +142,7 @@ class _Picture:
         )
         fits = mark.kind == "state" and room > _CHARACTER * len(mark.name)
         shown = _text(x + 3, y + 10, mark.name.lower()) if fits else ""
-        title = escape(f"{text} at {_time(mark.time)}")
+        title = escaped(f"{text} at {_time(mark.time)}")
         return (
             f'<line class="m" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + _ROW}"><title>{title}</title></line>{shown}'
         )
@@ -210,5 +210,5 @@ def _shortened(text: str, most: int = 38) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", weight: str = "normal", title: str = "") -> str:
-    tip = f"<title>{escape(title)}</title>" if title else ""
-    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}" font-weight="{weight}">{tip}{escape(text)}</text>'
+    tip = f"<title>{escaped(title)}</title>" if title else ""
+    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}" font-weight="{weight}">{tip}{escaped(text)}</text>'

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from types import FunctionType
 from xml.etree import ElementTree
 
 import pytest
@@ -226,6 +227,15 @@ def test_pictures_are_svg_without_scripts_in_both_themes():
     assert f"process {os.getpid()}" in text
     assert trace._repr_html_().startswith("<div")
     ElementTree.fromstring(trace._repr_html_())
+
+
+def test_the_name_of_a_coroutine_is_escaped():
+    name = "<b>&\x1bname</b>"
+    code = copy_some.__code__.replace(co_name=name, co_qualname=name)
+    trace = asyncio.run(FunctionType(code, globals())(3, 64))
+    svg = ElementTree.fromstring(trace._repr_svg_())
+    assert any("<b>&\ufffdname</b>" in (each.text or "") for each in svg.iter(f"{SVG}title"))
+    assert not list(svg.iter(f"{SVG}b"))
 
 
 def validate(path) -> dict:
