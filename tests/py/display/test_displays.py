@@ -18,6 +18,9 @@ from scenes.graphs import new_instance
 import pydoca
 from pydoca import comch, sim
 from pydoca._display import notebook
+from pydoca._display.frame import svg
+from pydoca._display.frame.markup import panel_html
+from pydoca._display.frame.panel import Blocks, Code, Names, Note, Panel, Picture, State, Table
 from pydoca._display.frame.text import panel_text
 from pydoca._display.panels import panel_of
 
@@ -227,6 +230,40 @@ def test_a_name_of_a_server_is_escaped(ends):
     server = comch.Server(None, ends.dpu, ends.rep, "<b>&name</b>")
     assert "<b>" not in html_of(server)
     assert '"<b>&name</b>"' in text_of(server)
+
+
+def test_every_text_of_a_panel_is_escaped():
+    """The frame alone makes HTML of panels, whichever object they show."""
+    made: list[str] = []
+
+    def text() -> str:
+        made.append(f"""T{len(made)}<B>&"'<SCRIPT>""")
+        return made[-1]
+
+    shapes = [svg.text(0, 0, text()), svg.mark(0, 0, text(), "good"), svg.heading(0, 0, text()), svg.group("", text())]
+    parts = [
+        Table(text(), [text(), f">{text()}"], [[text(), Code(text())], [State(text()), 1]], more=1, what=text()),
+        Blocks(text(), [(text(), [(text(), text())])]),
+        Names(text(), [text()]),
+        Note(text(), text()),
+        Picture(text(), 1, 1, lambda prefix: shapes),
+    ]
+    html = panel_html(Panel(text(), text(), State(text()), [(text(), text())], parts))
+    page = Page(html)
+    assert {"b", "script"} & set(page.tags) == set()
+    assert [each for each in made if each not in page.text or each in html] == []
+
+
+def test_the_name_of_a_function_in_a_graph_is_escaped():
+    def function(cookie):
+        pass
+
+    function.__name__ = "<b>&\x1bname</b>"
+    graph = pydoca.Graph(pydoca.ProgressEngine())
+    graph.node(function)
+    for html in (html_of(graph), graph._repr_mimebundle_()["image/svg+xml"]):
+        assert "<b>" not in html
+        assert "<b>&\ufffdname</b>" in Page(html).text
 
 
 def test_an_object_that_breaks_the_display_is_shown_with_the_reason():
