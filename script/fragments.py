@@ -36,7 +36,7 @@ CXX_TOKEN = re.compile(
     r"|(?P<comment>//[^\n]*|/\*.*?\*/)",
     re.DOTALL,
 )
-SHELL_COMMENT = re.compile(r"(?m)(?:^|(?<=\s))#(?: [^'\"\n]*|(?=\n))")
+SHELL_COMMENT = re.compile(r"(?m)^[ \t]*#(?!!).*|(?<=\s)# [^'\"\n]*")
 COMMENT_SIGN = re.compile(r"^[ \t]*(?://[/!]?<?|/?\*+[!/]?<?|#:?)", re.MULTILINE)
 FOR_TOOLS = re.compile(r"noqa|type: |fmt: |pragma|pyright: |mypy: |nosec|!|NOLINT|clang-format|shellcheck")
 

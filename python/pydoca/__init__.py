@@ -1,6 +1,6 @@
 """NVIDIA DOCA Core's programming model for Python, on a simulated BlueField or any RDMA NIC."""
 
-import pydoca._interpreter  # first of all: it refuses where the rest would hang
+import pydoca._interpreter  # the first import: it refuses where the rest would hang
 
 # isort: split
 from importlib import import_module as _import_module

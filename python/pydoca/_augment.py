@@ -83,7 +83,7 @@ for _value in list(vars(_core).values()):
 
 
 def _find_again(name: str, side: Any, vuid: str) -> _core.DeviceInfo:
-    """What pickle makes of a DeviceInfo: the same function, as this process sees it."""
+    """Returns for pickle the same function as a DeviceInfo, as this process sees it."""
     info = _core.DeviceInfo(name, side=side)
     if info.vuid != vuid:
         raise _errors.NotFoundError(f"unpickle DeviceInfo: here {name} is another function ({info.vuid}, not {vuid})")
@@ -92,12 +92,12 @@ def _find_again(name: str, side: Any, vuid: str) -> _core.DeviceInfo:
 
 @_method_of(_core.DeviceInfo, name="__reduce__")
 def _reduce_info(self: _core.DeviceInfo) -> tuple[Any, ...]:
-    """A process that unpickles it looks for the function, and raises NotFoundError where that is not there."""
+    """What pickle stores: a process that unpickles it looks for the function, else raises NotFoundError."""
     return _find_again, (self.name, self.side.name.lower(), self.vuid)
 
 
 def _make_copyable(value: type, instead: str) -> None:
-    """Its objects do not change, so that a copy is the object; they tell of this process, which pickle leaves."""
+    """Makes a copy the object itself, as these objects never change. Pickle refuses them, as they tell of this process."""
 
     @_method_of(value, name="__copy__")
     def copy(self: Any) -> Any:
@@ -151,7 +151,7 @@ def _text_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
 
 @_method_of(_core.Graph, _core.GraphInstance, name="_repr_svg_")
 def _svg_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
-    """The picture alone."""
+    """The graph's picture as SVG."""
     return str(_notebook().svg_of(self))
 
 
@@ -268,7 +268,7 @@ def connect(
     """Awaitable: a connection to the peer that listens there (RDMA-CM).
 
     address: in digits, or a host's name, which is looked up when awaited, and whose addresses are tried in turn, IPv4
-    first; localhost stands for those devices of this machine that are of the same backend and side.
+    first; localhost means those devices of this machine that are of the same backend and side.
     address_type: ipv4, ipv6 or gid; None: as address looks.
     private_data: up to 56 bytes, which the peer sees with the request. Giving up its await ends the attempt.
     Raises NotFoundError (no peer listens, unknown name), ConnectionAbortedError (rejected), ConnectionResetError (the

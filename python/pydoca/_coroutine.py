@@ -16,7 +16,7 @@ _Class = TypeVar("_Class", bound=type)
 
 
 class _Drive:
-    """The await of an asyncio task, which has it as an attribute for as long as it lives."""
+    """The await that belongs to an asyncio task, which keeps it as an attribute for as long as it lives."""
 
     __slots__ = ("awaiter", "driven")
 
@@ -26,7 +26,7 @@ class _Drive:
 
 
 class _CountedDrive(_Drive):
-    """Of a task of the device, which counts its drives to find out whether only asyncio has it."""
+    """The await of a device's task, which counts its drives to find out whether only asyncio has it."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ def driven_by_asyncio(owner: _Class) -> _Class:
     """Gives an awaitable class the methods of a coroutine."""
 
     def send(self: Any, value: Any) -> Any:
-        """For asyncio.create_task(): the next step of the asyncio task that it made of this object."""
+        """The next step of the asyncio task that asyncio.create_task() made of this object."""
         drive = _drive_of(self)
         del self
         try:
@@ -79,7 +79,7 @@ def driven_by_asyncio(owner: _Class) -> _Class:
             del drive
 
     def throw(self: Any, *error: Any) -> Any:
-        """For asyncio.create_task(): the next step with an error, a cancellation say."""
+        """The next step with an error, such as a cancellation."""
         drive = _drive_of(self)
         del self
         try:
@@ -88,10 +88,10 @@ def driven_by_asyncio(owner: _Class) -> _Class:
             drive.awaiter = None
             raise
         finally:
-            del drive, error  # the error has this frame, too
+            del drive, error  # the error also refers to this frame
 
     def close(self: Any) -> None:
-        """For asyncio, which calls it for a coroutine that it does not take: does nothing, as this object goes on."""
+        """Does nothing, because the object goes on: asyncio calls it for a coroutine that it does not take."""
         if hasattr(self, "_use"):
             self._use()  # the caller has decided to do without: no warning
 

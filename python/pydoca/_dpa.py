@@ -16,7 +16,7 @@ from pydoca._errors import AlreadyExistError, BadStateError, DocaError, InvalidV
 
 Kernel = Callable[..., object]
 
-_LOOK = 1000  # nanoseconds of virtual time that a look takes at whether a run is done
+_LOOK = 1000  # nanoseconds of virtual time between two looks at whether a run is done
 
 _alive: weakref.WeakSet[Dpa] = weakref.WeakSet()
 
@@ -44,7 +44,7 @@ class DpaRun:
     def done(self) -> bool:
         """Whether all threads have ended."""
         if not self._launch.done and _core.virtual_time_is_on():
-            _core.virtual_time_wait(-1, _core.virtual_time_now() + _LOOK)  # in which the threads may run
+            _core.virtual_time_wait(-1, _core.virtual_time_now() + _LOOK)  # the threads may run during this wait
         return self._launch.done
 
     def notify(self) -> None:
@@ -91,7 +91,7 @@ class DpaRun:
                 end()
 
     def _execute(self, rank: int, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
-        """Of each thread."""
+        """Runs the kernel in one of the threads."""
         if _core.virtual_time_is_on():
             _core.virtual_time_join()
             self._run_kernel(rank, kernel, arguments)
@@ -298,7 +298,7 @@ class Dpa(_core.DpaEngine):
 
 
 def _begin_in_order(thread: threading.Thread) -> None:
-    """In virtual time a thread has its place in the clock before the next one begins: each run has the same order."""
+    """Starts a thread that takes its place in virtual time before the next one begins: each run has the same order."""
     _core.virtual_time_join()
     before = _core.virtual_time_num_threads()
     thread.start()
@@ -307,7 +307,7 @@ def _begin_in_order(thread: threading.Thread) -> None:
 
 
 def _close_all() -> None:
-    """At the end of the interpreter, which daemon threads would not survive in a wait of the engine."""
+    """Closes each DPA when the interpreter ends: its daemon threads would not survive that in a wait of the engine."""
     for dpa in list(_alive):
         with suppress(DocaError):  # a kernel that does not return ends with the process
             dpa.close()

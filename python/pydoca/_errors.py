@@ -100,7 +100,7 @@ class DocaError(Exception):
         return type(self), self.args, {key: value for key, value in vars(self).items() if key != "task"}
 
 
-# As objects: type hints are looked up in pydoca, which has no such names.
+# The annotations are objects: type hints are looked up in pydoca, which has no such names.
 DocaError.__annotations__ = {"status": ClassVar[Status], "task": Any}
 
 
@@ -251,4 +251,4 @@ def from_status(status: int, message: str = "", *, task: object = None) -> DocaE
     return error
 
 
-_core.attach(errors=sys.modules[__name__])  # at once: modules that the package imports next call the engine
+_core.attach(errors=sys.modules[__name__])  # here, because modules that the package imports next call the engine

@@ -1,4 +1,4 @@
-"""Bars for long work: `progress=True`, a class like tqdm's, or a function of what is done and of all."""
+"""Bars for long work: `progress=True`, a class like tqdm's, or a function of the number done and the total."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def require_progress(progress: Progress) -> None:
 
 
 class Meter:
-    """Counts what completes, and tells whom the caller has named."""
+    """Counts completions, and reports them to the bar or function that the caller has named."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._total, self._done = total, 0
@@ -35,7 +35,7 @@ class Meter:
             self._tell = progress
 
     def advance(self, _: object = None) -> None:
-        """For callbacks: what the bar or the function raises is kept for require_no_failure(), and ends the display."""
+        """Counts one more. An error of the bar or function ends the display, and require_no_failure() raises it."""
         self._done += 1
         if self._failure is not None:
             return

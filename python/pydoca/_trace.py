@@ -102,13 +102,13 @@ class Trace:
 
     @cached_property
     def processes(self) -> Sequence[TraceProcess]:
-        """This one first."""
+        """The processes that took part, this one first."""
         raw = self._result("processes").processes()
         return tuple(TraceProcess(pid, name, lost) for pid, name, _, _, lost in raw)
 
     @cached_property
     def events(self) -> Sequence[TraceEvent]:
-        """In the order of their begin, 4 million at most."""
+        """The events in the order of their begin, at most 4 million."""
         return tuple(_events(self._result("events")))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -120,7 +120,7 @@ class Trace:
         chrome.save(self, name)
 
     def _own_forms(self) -> dict[str, str]:
-        """For `pydoca.display`: the picture by MIME type, and text. Raises InvalidValueError before there is one."""
+        """The picture by MIME type, and text, for `pydoca.display`. Raises InvalidValueError before there is one."""
         picture = self._picture()
         if picture is None:
             raise InvalidValueError(f"display: {self!r} has no picture yet; display it after the end of its with block")

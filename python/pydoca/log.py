@@ -1,6 +1,6 @@
 """DOCA's log (doca_log): sinks that the engine writes by itself, and sources of an application's messages.
 
-Without them, both families of messages arrive in `logging`, below the logger ``pydoca``. A sink gets them as well, at
+Both families of messages arrive in `logging`, below the logger ``pydoca``. A sink gets them as well, at
 once and from any thread, also while Python cannot run. There are two families: messages of applications, which come
 from a `Source`, and messages of the engine (sdk=True). A sink shows one family.
 """

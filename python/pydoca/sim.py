@@ -181,7 +181,7 @@ def topology() -> Topology:
 
 
 def _loaded_topology() -> dict[str, Any] | None:
-    """For processes that are started; None where they find this machine by themselves."""
+    """The machine for processes that are started; None where they find it by themselves."""
     return _core.sim_loaded_machine()
 
 
@@ -204,7 +204,7 @@ def profiles() -> list[str]:
 def set_fabric(name: str) -> None:
     """Chooses the fabric for devices opened later: processes in one fabric see one another.
 
-    Processes that this one starts join it, too, as it becomes the environment's PYDOCA_FABRIC.
+    Processes that this one starts join it as well, because it becomes the environment's PYDOCA_FABRIC.
 
     Raises InvalidValueError unless name is 1 to 64 characters of letters, digits, ``.``, ``_`` and ``-``.
     """

@@ -22,7 +22,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 
 def _uses_pydoca(item: pytest.Function) -> bool:
-    """By a fixture, or by a name of the test's module or of the test itself."""
+    """Whether a test uses pydoca: a fixture, or a name of its module or of itself."""
     if any(name.startswith("pydoca_") for name in item.fixturenames):
         return True
     code = getattr(inspect.unwrap(item.obj), "__code__", None)

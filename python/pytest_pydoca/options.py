@@ -25,7 +25,7 @@ _SHOWN = 40  # characters of a wrong value
 
 
 def one_of(what: str, choices: Iterable[str]) -> Callable[[str], str]:
-    """For argparse: its own message for `choices` does not say which one may be meant."""
+    """The type of an argument with these choices: unlike argparse's, its message says which one may be meant."""
     known = tuple(choices)
 
     def check(text: str) -> str:
@@ -112,7 +112,7 @@ class Option:
         return f"pydoca_{self.name.replace('-', '_')}"
 
     def keywords(self) -> dict[str, Any]:
-        """For add_argument()."""
+        """The keywords of add_argument()."""
         if self.metavar is None:
             return {"action": "store_true", "default": False, "help": self.help}
         words: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "type": self.type or utf8}

@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Before -k looks at the words of each case."""
+    """Selects the cases before -k looks at the words of each."""
     if any(is_case(item) for item in items):
         _session(config).select(items)
     yield

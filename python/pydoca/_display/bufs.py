@@ -60,7 +60,7 @@ def _chain(elements: list[_Section], start: int, own: int, count: int) -> Table:
 
 
 def _widths(parts: tuple[int, ...], total: float) -> list[float]:
-    """In proportion, but none that has bytes is too small to be seen."""
+    """Widths in proportion to the parts; a part that has bytes is wide enough to be seen."""
     kept = [_SMALLEST if part else 0.0 for part in parts]
     whole = sum(parts) or 1
     left = total - sum(kept)
@@ -105,11 +105,11 @@ def _sections(element: _Section, x: float, y: float, width: float, pattern: str,
 
 
 def _label(name: str, count: int, x: float, y: float, width: float) -> str:
-    """Under the bar stands the name, in it the number, each where it fits."""
+    """The name above the bar and the number in it, each where it fits."""
     amount = number(count)
     shapes = ""
     if len(amount) * svg.CHARACTER + 6 <= width:
-        if name == "headroom":  # the number stands on clear paper, not on the hatching
+        if name == "headroom":  # the number has clear paper below it, not the hatching
             wide = len(amount) * svg.CHARACTER + 6
             shapes += svg.box(x + (width - wide) / 2, y + 4, wide, _BAR - 8)
         shapes += svg.text(x + width / 2, y + _BAR / 2 + 4, amount, anchor="middle")

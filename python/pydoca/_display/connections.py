@@ -63,7 +63,7 @@ def _peer(connection: RdmaConnection) -> Value:
 
 
 def _bytes(data: bytes) -> str:
-    """Only how many: such bytes let peers connect."""
+    """The number of bytes only: the bytes themselves would let peers connect."""
     return size(len(data)) if data else ABSENT
 
 

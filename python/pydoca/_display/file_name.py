@@ -9,7 +9,7 @@ from pydoca._errors import InvalidValueError
 
 
 def to_path(attempt: str, name: object, example: str) -> Path:
-    """attempt and example: for the error, such as "save a trace" and "trace.json"."""
+    """The path of a file to write; the error names attempt and example, such as "save a trace" and "trace.json"."""
     if not isinstance(name, str | os.PathLike):
         raise TypeError(
             f"{attempt}: the file is given by a str or a pathlib.Path, such as {example!r}, not by {name!r}"

@@ -27,8 +27,8 @@ TONES: dict[GraphNodeState, Tone] = {
     GraphNodeState.ERROR: "bad",
 }
 _PADDING, _GAP = 24, 24  # widths, in pixels
-_HEIGHT, _LAYER = 30, 66  # of a node, and from layer to layer
-_MOST_NODES, _MOST_LINES = 48, 1200  # in a picture
+_HEIGHT, _LAYER = 30, 66  # pixels: the height of a node, and from layer to layer
+_MOST_NODES, _MOST_LINES = 48, 1200  # the most that a picture shows
 
 _States = Mapping[GraphNode, GraphNodeState]
 
@@ -64,7 +64,7 @@ def _nodes_of(drawn: Graph | GraphInstance) -> list[GraphNode]:
 
 
 def to_dot(drawn: Graph | GraphInstance) -> str:
-    """In Graphviz' language."""
+    """The graph in Graphviz' language."""
     states = states_of(drawn)
     lines = ["digraph {", "  node [shape=box, style=filled];"]
     for node in _nodes_of(drawn):
@@ -79,7 +79,7 @@ def to_dot(drawn: Graph | GraphInstance) -> str:
 def to_text(drawn: Graph | GraphInstance, limit: int | None = None) -> str:
     """A line for each node: its index, what it runs, its state and time, and the nodes that depend on it.
 
-    limit: of so many nodes.
+    limit: the most nodes that have a line.
     """
     states, times = states_of(drawn), _times_of(drawn)
     names = {node: name_of(node) for node in _nodes_of(drawn)[:limit]}
@@ -110,12 +110,12 @@ class _Box:
 
 
 def _successors(node: GraphNode, shown: Mapping[GraphNode, object]) -> list[GraphNode]:
-    """Those in the picture."""
+    """The successors that are in the picture."""
     return [successor for successor in node.successors if successor in shown]
 
 
 def _layers(nodes: list[GraphNode]) -> dict[GraphNode, int]:
-    """Each node one layer behind the last of its predecessors."""
+    """The layer of each node, one behind the last of its predecessors."""
     layers = dict.fromkeys(nodes, 0)
     waiting = dict.fromkeys(nodes, 0)
     for node in nodes:
@@ -134,7 +134,7 @@ def _layers(nodes: list[GraphNode]) -> dict[GraphNode, int]:
 def _laid_out(nodes: list[GraphNode], marked: bool) -> tuple[dict[GraphNode, _Box], float]:
     """The boxes and the width of the picture; marked: with room for the marks of states.
 
-    The boxes of a layer stand in the order of their predecessors' places."""
+    The boxes of a layer have the order of their predecessors' places."""
     boxes = {}
     for node, layer in _layers(nodes).items():
         label = svg.fitting(f"{node.index}: {name_of(node)}", 300)

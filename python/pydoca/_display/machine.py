@@ -15,7 +15,7 @@ from pydoca._display.frame.reading import first
 from pydoca._display.frame.values import code, plural, rate, short_pci, word
 
 _SIDES = ("host", "dpu")
-_SERIAL = re.compile(r"(.+?)(?:EC)?S\d+D\d+F\d")  # of a card, with which the VUIDs of its functions begin
+_SERIAL = re.compile(r"(.+?)(?:EC)?S\d+D\d+F\d")  # a card's number, with which the VUIDs of its functions begin
 _MOST = 24  # functions in the picture and in the table
 _WIDTH, _ROW, _TOP, _BOX = 440.0, 30.0, 32.0, 23.0
 _HOST, _REP, _DPU = (12.0, 132.0), (200.0, 90.0), (310.0, 118.0)  # x and width of the columns
@@ -30,7 +30,7 @@ def topology_panel(topology: Mapping[str, Any]) -> Panel:
 
 
 def _kinds(cards: Sequence[Mapping[str, Any]]) -> Table:
-    """Of a topology that is not loaded: the cards have no functions yet."""
+    """The cards of a topology that is not loaded; they have no functions yet."""
     shown, more = first(cards, _MOST)
     rows: list[list[Value]] = [
         [
@@ -45,7 +45,7 @@ def _kinds(cards: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def machine_panel(infos: list[DeviceInfo]) -> Panel:
-    """Of a list of functions, whose representors are not known."""
+    """The panel of a list of functions, whose representors are not known."""
     functions = [
         {**info.to_dict(), "side": info.side.name.lower(), "func_type": info.func_type.name.lower()} for info in infos
     ]
@@ -107,7 +107,7 @@ def _groups(functions: list[Mapping[str, Any]]) -> list[_Group]:
 
 
 def _pairs(functions: list[Mapping[str, Any]]) -> list[_Group]:
-    """Both sides beside one another, where representors are not known."""
+    """The functions of both sides beside one another, where representors are not known."""
     sides = ([each for each in functions if each.get("side") == side] for side in _SIDES)
     return [_Group(port, [each] if each else []) for each, port in zip_longest(*sides)]
 
@@ -173,7 +173,7 @@ def _function(function: Mapping[str, Any], column: tuple[float, float], y: float
     kind = str(function.get("func_type", "")).upper()
     tail = f"{kind} {pci}" if kind != "SF" else kind
     if len(name) * svg.CHARACTER + len(tail) * 6.1 > width - 18:
-        tail = pci  # the type stands in the tip and in the table
+        tail = pci  # the tip and the table have the type
     room = width - len(tail) * 6.1 - 18
     shapes = svg.box(x, y, width, _BOX, edge="accent" if kind == "PF" else "quiet")
     shapes += svg.text(x + 7, y + 16, svg.fitting(name, room), bold=True)

@@ -69,7 +69,7 @@ def _memory(mmap: Mmap) -> Value:
 
 
 def _rights(names: set[str]) -> Table:
-    """What this side may do with the memory of a peer."""
+    """The permissions of this side for the memory of a peer."""
     may_read = names & {"pci_read_only", "pci_read_write", "rdma_read"}
     may_write = names & {"pci_read_write", "rdma_write"}
     row = ("tasks of this side", mark(may_read), mark(may_write), mark("rdma_atomic" in names))
@@ -89,7 +89,7 @@ def _permissions(names: set[str]) -> Table:
 
 
 def bufs_table(bufs: list[_Section], count: int, base: int = 0) -> Table:
-    """Bufs that are out; base: the address of their map, 0 for bufs of several."""
+    """Bufs that the program holds; base: the address of their map, 0 for bufs of several maps."""
     heads = ("address", *([">offset"] if base else []), ">bytes", ">headroom", ">data", ">tailroom", "state")
     rows: list[list[Value]] = []
     for head, length, data, data_len, in_flight in bufs:

@@ -22,7 +22,7 @@ def html_of(shown: object) -> str:
 
 
 def svg_of(shown: object) -> str:
-    """Of an object that is a picture."""
+    """The SVG of an object that is a picture."""
     picture = panel_of(shown).picture
     return picture_svg(picture) if picture else ""
 
@@ -50,7 +50,7 @@ def show(shown: object, file: str | os.PathLike[str] | None) -> None:
 
 
 def _printable(text: str) -> str:
-    """What the encoding of standard output lacks is shown as a question mark: a picture may have any sign."""
+    """The text with a question mark for what standard output cannot encode: a picture may have any sign."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, "replace").decode(encoding)
 

@@ -47,7 +47,7 @@ _PANELS: list[tuple[type, Callable[[Any], Panel]]] = [
 
 
 def _maker(shown: object) -> Callable[[Any], Panel] | None:
-    own: Callable[[Any], Panel] | None = getattr(type(shown), "_panel", None)  # of packages above this one
+    own: Callable[[Any], Panel] | None = getattr(type(shown), "_panel", None)  # defined by a package above this one
     if own is not None:
         return own
     for owner, make in _PANELS:
@@ -63,7 +63,7 @@ def has_panel(shown: object) -> bool:
 
 
 def panel_of(shown: object) -> Panel:
-    """Never raises: what goes wrong stands on the panel."""
+    """The object's panel. Never raises: the panel shows what goes wrong."""
     try:
         make = _maker(shown)
         assert make is not None

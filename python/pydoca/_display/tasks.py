@@ -29,14 +29,14 @@ def state_of(words: str, status: Status) -> State:
 
 
 def reasons(explanation: str, status: Status, label: str = "Cause") -> list[Part]:
-    """The cause and what to do about it, which messages separate by a semicolon."""
+    """The cause and the remedy, which messages separate by a semicolon."""
     cause, remedy = _parted(explanation)
     notes: list[Part] = [Note(label, cause or status.descr, "bad")]
     return [*notes, Note("What to do", remedy)] if remedy else notes
 
 
 def _parted(explanation: str) -> tuple[str, str]:
-    """At the first semicolon that does not stand in parentheses."""
+    """The parts before and after the first semicolon outside parentheses."""
     depth = 0
     for index, character in enumerate(explanation):
         depth += (character == "(") - (character == ")")

@@ -115,7 +115,7 @@ class Magic:
         stop_together(self._chosen(arguments.name))
 
     def _wait(self, arguments: argparse.Namespace) -> None:
-        """Of all, those that run; the first failure is raised after the end of the last."""
+        """Waits for all processes that run; raises the first failure after the last has ended."""
         chosen = self._chosen(arguments.name)
         if arguments.name is None:
             chosen = [process for process in chosen if process.returncode is None]

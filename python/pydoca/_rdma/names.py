@@ -18,7 +18,7 @@ _Host = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _FAMILIES = {None: socket.AF_UNSPEC, "ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
-# After one of these errors the next address of a name may work.
+# The next address of a name may work after one of these errors.
 _UNREACHED = (NotFoundError, TimeOutError, NotSupportedError, OperatingSystemError, InvalidValueError)
 
 
@@ -28,7 +28,7 @@ def is_name(address: str) -> bool:
 
 
 def look_up(device: Device, name: str, address_type: str | None = None) -> list[str]:
-    """The addresses where a peer of that name may listen, in the order of trying; an address stands for itself.
+    """The addresses where a peer of that name may listen, in the order of trying; an address gives itself.
 
     IPv4 comes first, as devices listen there by default. The name of this machine (localhost, or its own) gives the
     addresses of its devices: the given one, then the others of its backend and side. Raises NotFoundError for an
@@ -44,14 +44,14 @@ def look_up(device: Device, name: str, address_type: str | None = None) -> list[
 
 
 def _hosts(name: str, family: int) -> list[_Host]:
-    if name.lower().rstrip(".") == "localhost":  # also on a system without /etc/hosts (RFC 6761, 6.3)
+    if name.lower().rstrip(".") == "localhost":  # this name works also on a system without /etc/hosts (RFC 6761, 6.3)
         both = {socket.AF_INET: ipaddress.ip_address("127.0.0.1"), socket.AF_INET6: ipaddress.ip_address("::1")}
         return [host for its, host in both.items() if family in {its, socket.AF_UNSPEC}]
     try:
         found = socket.getaddrinfo(name, None, family=family, type=socket.SOCK_STREAM)
     except OSError as error:
         raise NotFoundError(f'connect to "{name}": the name is not known: {error.strerror}') from None
-    except ValueError:  # as for parts that are empty, or longer than 63 characters
+    except ValueError:  # raised for parts that are empty or longer than 63 characters, for example
         raise InvalidValueError(f'connect to "{name}": that is neither an address nor a name of a host') from None
     return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0])) for entry in found))
 
@@ -65,7 +65,7 @@ def _addresses_of(device: Device, host: _Host) -> Iterator[str]:
             if info.backend == device.info.backend:
                 yield _own_address(info, host.version)
         except NotFoundError:
-            continue  # it has none
+            continue  # the device has no such address
 
 
 def _own_address(info: DeviceInfo, version: int) -> str:

@@ -32,7 +32,7 @@ def main() -> None:
     code = _run(instructions, report_fd)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    if isinstance(code, int) and code in (-signal.SIGINT, -signal.SIGTERM):  # for the exit code that tells the signal
+    if isinstance(code, int) and code in (-signal.SIGINT, -signal.SIGTERM):  # the exit code then tells the signal
         _end_by(-code)
     sys.exit(code)
 
@@ -44,14 +44,14 @@ def _end_by(number: int) -> None:
 
 
 def _terminate(number: int, _: object) -> None:
-    """Also SIGTERM, which Jupyter sends at a restart, leaves blocks in order."""
+    """Ends in order also at SIGTERM, which Jupyter sends at a restart: blocks are left."""
     raise SystemExit(-number)
 
 
 def _die_with(parent: int) -> None:
     """The kernel kills this process when the thread that started it ends: it lives as long as its process."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it had ended before
+    if os.getppid() != parent:  # the parent ended before the call
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -106,7 +106,7 @@ def _start(instructions: dict[str, Any]) -> None:
 
 
 def _finish(result: object) -> None:
-    """A function that is a coroutine's, and a program that awaits, need an event loop."""
+    """Runs coroutines in an event loop: the result of a coroutine function, or of a program that awaits."""
     if isinstance(result, types.CoroutineType):
         import asyncio
 
@@ -121,7 +121,7 @@ def _report(error: BaseException, instructions: dict[str, Any], report_fd: int) 
 
 
 def _summary(error: BaseException) -> str:
-    """The type and the first line of the message. A syntax error's place stands before them, notes behind."""
+    """The type and the first line of the message; before them the place of a syntax error, after them the notes."""
     parts = traceback.format_exception_only(error)
     own = next((part for part in parts if not part[:1].isspace()), parts[-1])
     kind, _, message = own.partition(":")

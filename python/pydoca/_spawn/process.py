@@ -38,7 +38,7 @@ def _require_timeout(timeout: float) -> None:
 
 
 def _patience(number: signal.Signals, timeout: float) -> float:
-    """SIGKILL ends any process, but beside a busy machine not at once."""
+    """The seconds to wait after a signal: SIGKILL ends any process, but not at once on a busy machine."""
     return max(timeout, 20.0) if number == signal.SIGKILL else timeout
 
 
@@ -235,7 +235,7 @@ class Process:
         return code
 
     def _kill(self) -> None:
-        """For an interrupt while it starts."""
+        """Kills the process when an interrupt comes during its start."""
         if self._watcher.ident is None or self._watcher.fault is not None:
             _running.discard(self)
             return
@@ -248,7 +248,7 @@ class Process:
         return f"{self._side} process" if self._name == self._side else f"{self._side} process {self._name!r}"
 
     def _tell_end(self) -> None:
-        """In the watcher's thread: shows the traceback where nobody waits for the error."""
+        """Shows the traceback where no caller waits for the error; runs in the watcher's thread."""
         _running.discard(self)
         report = self._watcher.report()
         if report is not None and not self._waiters:
@@ -318,7 +318,7 @@ def _file_of_faults() -> dict[str, str]:
 
 
 def stop_together(processes: Sequence[Process], timeout: float = 2.0) -> None:
-    """All get each signal before any is waited for."""
+    """Stops several processes; each signal goes to all before the first is waited for."""
     with contextlib.ExitStack() as stack:
         for process in processes:
             stack.enter_context(process._stopping())
@@ -332,7 +332,7 @@ def stop_together(processes: Sequence[Process], timeout: float = 2.0) -> None:
 
 
 def _stop_all() -> None:
-    """At the end of the program."""
+    """Stops what still runs when the program ends."""
     stop_together([process for process in list(_running) if process._owner == os.getpid()], 1.0)
 
 

@@ -31,7 +31,7 @@ def to_program(target: object, filename: str) -> dict[str, Any]:
 
 
 def to_arguments(args: object) -> bytes:
-    """Pickled apart, so that the process loads them when it has the path."""
+    """The arguments, pickled apart so that the process loads them when it has the path."""
     if isinstance(args, str | bytes) or not isinstance(args, Iterable):
         raise TypeError(f"spawn: args is a sequence of the arguments, such as [{args!r}], not {args!r}")
     arguments = list(args)

@@ -28,7 +28,7 @@ class Run:
 
     seed: int
     time: VirtualTime
-    random: random.Random = field(repr=False)  # what the scenario draws, so that it, too, follows from the seed
+    random: random.Random = field(repr=False)  # the scenario's random draws, which thus follow from the seed
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Exploration:
     runs: int
     virtual_seconds: float
     seconds: float
-    digests: dict[int, str] = field(repr=False)  # of each seed's run
+    digests: dict[int, str] = field(repr=False)  # the digest of each seed's run
 
 
 def explore(
@@ -54,7 +54,7 @@ def explore(
     scenario: a coroutine function, or several that run in event loops of their own, such as a host's and a DPU's. Each
     may have a parameter `run`, which receives a `Run`. seeds: that many, from 0, or the seeds themselves; with
     PYDOCA_EXPLORE_SEED in the environment, that seed alone. timing: how long devices take, as `load_config` takes it.
-    faults: a plan that is in force in each run; its random choices follow from the run's seed, too. progress: True for
+    faults: a plan that is in force in each run; its random choices also follow from the run's seed. progress: True for
     a bar, a function of the runs done and of all, or None.
 
     Returns an `Exploration`. The first exception ends it. Its note has the seed, what repeats the run, and the rules of
@@ -77,7 +77,7 @@ def _test_of(scenario: Scenario, *, seeds: int | Iterable[int], options: dict[st
     def test(*arguments: Any, **keywords: Any) -> None:
         _explore(_Scenario([scenario], arguments, keywords), _seeds_of(seeds), **options)
 
-    # A test framework gives the other arguments, and calls a plain function.
+    # A test framework gives the other arguments and calls a plain function.
     rest = [each for each in inspect.signature(scenario).parameters.values() if each.name != "run"]
     test.__signature__ = inspect.Signature(rest)  # type: ignore[attr-defined]
     del test.__wrapped__

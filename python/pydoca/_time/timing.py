@@ -21,8 +21,8 @@ class Config:
     A message of comch is on its way for this time before the peer can receive it; then its send task ends. A change of
     a sync event is seen, by all sides, after this time; then the call ends, or the task. Without a task the call waits.
 
-    seed: of every random number. preset: where to begin: "ideal" (nothing is modelled), "bluefield2", "bluefield3". The
-    presets have no figure for compress, which is as fast as this machine until it has a table.
+    seed: the seed of all random numbers. preset: the values to begin with: "ideal" (nothing is modelled), "bluefield2",
+    "bluefield3". The presets have no figure for compress, which is as fast as this machine until it has a table.
     dma, sha, cache, compress, rdma_write, rdma_read, rdma_send, rdma_atomic, comch_send, sync_event_set,
     sync_event_add: a table each, with these keys:
 

@@ -83,7 +83,7 @@ class VirtualTime:
             raise InvalidValueError(f"sleep: a time in seconds is needed, 0 or more, not {seconds!r}")
         end = _core.virtual_time_now() + round(seconds * _SECOND)
         while _core.virtual_time_wait(-1, end) is Wake.INTERRUPTED:
-            pass  # the handlers of signals have run, and none has raised
+            pass  # the signals' handlers have run, and none has raised
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
         """A loop whose time is virtual: asyncio.Runner(loop_factory=...) takes this method."""
@@ -104,7 +104,7 @@ class VirtualTime:
         return results[0] if len(coroutines) == 1 else results
 
     def run_threads(self, *functions: Callable[[], Any]) -> list[Any]:
-        """Runs each function in a thread that takes part, and returns what they return. Errors as of `run`."""
+        """Runs each function in a thread that takes part, and returns what they return. Raises what `run` raises."""
         self._since("run_threads")
         for function in functions:
             require_plain_function("run_threads", function)
@@ -145,7 +145,7 @@ class VirtualEventLoop(asyncio.SelectorEventLoop):
 
 @cache
 def _selector_type() -> type[selectors.EpollSelector]:
-    """Made by the first loop: gevent's monkey patching removes EpollSelector, and all else can do without."""
+    """The selector's class, made for the first loop: gevent's monkey patching removes EpollSelector."""
     epoll_selector = getattr(selectors, "EpollSelector", None)
     if epoll_selector is None:
         raise NotSupportedError(
@@ -177,7 +177,7 @@ def _select(
 
 
 def _stuck() -> str:
-    """All threads wait for ever: what the coroutines of this one wait for."""
+    """The message for threads that all wait for ever: what the coroutines of this thread wait for."""
     loop = asyncio._get_running_loop()
     waits = []
     for task in asyncio.all_tasks(loop) if loop is not None else ():
@@ -220,7 +220,7 @@ class _LoopBody(_Body):
 
 
 def _require_threads() -> None:
-    """gevent and eventlet put functions of their own in the place of the system's threads."""
+    """Raises when gevent or eventlet have replaced the functions of the system's threads."""
     if not isinstance(_thread.start_new_thread, BuiltinFunctionType):
         raise NotSupportedError(
             "virtual_time: several coroutines, and functions, run in threads of the system, and "
@@ -281,7 +281,7 @@ class _Threads:
             body.cancel()
 
     def _outcome(self) -> list[Any]:
-        """The others end by a cancellation after the first error."""
+        """The results in order. After the first error the other threads end by a cancellation."""
         if not self._errors:
             return self._results
         first, *others = self._errors

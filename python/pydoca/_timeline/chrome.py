@@ -23,7 +23,7 @@ def save(trace: Recorded, path: str | os.PathLike[str]) -> None:
 
 
 def _pids(trace: Recorded) -> list[int]:
-    """Those of the processes; processes of several PID namespaces may have one number, and are counted then."""
+    """The processes' identifiers; where PID namespaces make two equal, counted numbers."""
     pids = [process.pid for process in trace.processes]
     return pids if len(set(pids)) == len(pids) else list(range(1, len(pids) + 1))
 
@@ -51,7 +51,7 @@ def _trace_events(trace: Recorded) -> Iterator[_Json]:
 
 
 def _of_lane(lane: Lane, pid: int, tid: int, number: int) -> Iterator[_Json]:
-    """Tasks and waits may overlap, so that they are asynchronous events; work of one thread does not."""
+    """The events of a lane. Tasks and waits are asynchronous events, because they may overlap; work of one thread is not."""
     for index, span in enumerate(lane.spans, start=number + 1):
         details = {"bytes": span.nbytes, "failed": span.failed, "complete": not span.is_open}
         if lane.group == "devices":

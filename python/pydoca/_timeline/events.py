@@ -12,9 +12,9 @@ class TraceProcess(NamedTuple):
     """A process of a trace."""
 
     pid: int
-    """As the process itself sees it."""
+    """The process's identifier, as the process itself sees it."""
     name: str
-    """That of its program."""
+    """The name of its program."""
     lost: int
     """Events that were overwritten by later ones, or found no room."""
 

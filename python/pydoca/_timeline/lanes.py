@@ -1,4 +1,4 @@
-"""The events of a trace as lanes: what stands beside one another in a picture."""
+"""The events of a trace as lanes: the rows of a picture."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Flow:
 
 
 def lanes_of(trace: Recorded) -> list[Lane]:
-    """Those of one process together; in it contexts, devices, sync events, coroutines."""
+    """The lanes, process by process: contexts, then devices, sync events and coroutines."""
     makers = _Lanes()
     flying: dict[tuple[int, int, int], tuple[TraceEvent, Lane]] = {}
     for event in trace.events:
@@ -71,7 +71,7 @@ def lanes_of(trace: Recorded) -> list[Lane]:
 def flows_of(events: Iterable[TraceEvent]) -> list[Flow]:
     """Messages whose two ends were recorded: the connection and the message's number are those of both.
 
-    Both directions of a connection count from 1, so that one number may stand for two messages.
+    Both directions of a connection count from 1, so two messages may have one number.
     """
     ends: dict[tuple[int, int], list[TraceEvent]] = defaultdict(list)
     for event in events:

@@ -33,7 +33,7 @@ _STYLE = (
 
 
 def to_svg(trace: Recorded) -> str:
-    """At most so many lanes, each with so many shapes; what is drawn together or left out, the picture says."""
+    """The SVG of a limited number of lanes and shapes; the picture says what it merges or leaves out."""
     return _Picture(trace).svg()
 
 
@@ -44,7 +44,7 @@ class _Picture:
         self._lanes, self._more = lanes[:_MOST_LANES], len(lanes[_MOST_LANES:])
         self._begin, self._end = _range(trace)
         self._together = 0  # spans and marks that are not drawn one by one
-        self._centres: dict[tuple[int, int], int] = {}  # of the lanes of contexts
+        self._centres: dict[tuple[int, int], int] = {}  # the y of the middle of each context's lane
 
     def svg(self) -> str:
         y, parts, process = _TOP, list[str](), -1
@@ -113,7 +113,7 @@ class _Picture:
         )
 
     def _columns(self, spans: list[Span], y: int, height: int) -> Iterator[str]:
-        """How many are in flight, as the height of columns; failed ones as a mark above."""
+        """Columns, as high as the number of tasks in flight, with a mark above for failed ones."""
         count = (_WIDTH - _LABELS - _RIGHT) // _COLUMN
         change, failed = [0] * (count + 1), [0] * (count + 1)
         for span in spans:
@@ -173,14 +173,14 @@ class _Picture:
 
 
 def _range(trace: Recorded) -> tuple[int, int]:
-    """From the first event to the last."""
+    """The times of the first and of the last event."""
     begin = min((event.time for event in trace.events), default=0)
     end = max((event.time + event.duration for event in trace.events), default=trace.duration)
     return begin, max(end, begin + 1)
 
 
 def _rows_of(lane: Lane) -> list[list[Span]]:
-    """Spans that overlap stand in rows below one another, up to one row more than are drawn."""
+    """Spans in rows, so that overlapping spans are in different ones; one row more than are drawn holds the rest."""
     rows: list[list[Span]] = []
     for span in sorted(lane.spans, key=lambda each: each.begin):
         row = next((row for row in rows if row[-1].end <= span.begin), None)
@@ -192,7 +192,7 @@ def _rows_of(lane: Lane) -> list[list[Span]]:
 
 
 def _unit(nanoseconds: int) -> tuple[str, float]:
-    """The unit in which such a time has few digits, and its nanoseconds."""
+    """The unit in which such a time has few digits, and its length in nanoseconds."""
     if nanoseconds < 10_000:
         return "ns", 1
     if nanoseconds < 10_000_000:

@@ -19,7 +19,7 @@ Actions, and the keys of their own:
 - ``fail``: not done; it ends with `status` (io_failed). Its queue breaks, as after a failure of the hardware.
 - ``drop``: done, and its completion never comes: the task ends with ShutdownError when its context stops. A message is
   lost on its way, an update of a sync event has no effect.
-- ``delay``: its completion, or the message, comes later, by the time `by`; those behind it on its connection wait, too.
+- ``delay``: its completion, or the message, comes later, by the time `by`; those behind it on its connection also wait.
 - ``duplicate``: its effect comes twice.
 - ``corrupt``: it succeeds with wrong `data`: a "bit" that is flipped (the default), a "byte" stuck at `value` (255), or
   "stale" data, as nothing was written. `offset`: the byte.
@@ -137,7 +137,7 @@ class FaultRule:
     def _set(self, keys: dict[str, Any], when: Callable[[FaultOperation], object] | None) -> None:
         given = keys if when is None else keys | {"when": when}
         self._keys = {key: given[key] for key in (*_KEYS, *given) if key in given}
-        self._raised: list[BaseException] = []  # by the predicate
+        self._raised: list[BaseException] = []  # the exceptions that the predicate raised
         self._engines = _core.FaultRuleOfEngine(_keys.to_plain(keys), _keys.to_predicate(when, self._raised))
 
     @property
@@ -203,7 +203,7 @@ class FaultPlan:
 
     @classmethod
     def _of_engine(cls, plan: _core.FaultPlanInForce) -> Self:
-        """Of a plan that the engine has read from a file."""
+        """The plan that the engine has read from a file."""
         own = cls(*plan.tables, seed=plan.seed)
         own._plan = plan
         return own
@@ -236,12 +236,12 @@ class FaultPlan:
         _last = weakref.ref(self)
 
     def remove(self) -> None:
-        """Ends that. Warns, with a FaultPlanWarning, of each rule that has met nothing. Idempotent."""
+        """Ends the plan's force. Warns, with a FaultPlanWarning, of each rule that has met nothing. Idempotent."""
         if not self._plan.leave_force():
             return
         for number, report in enumerate(self.report(), start=1):
             if report.never:
-                where = " in this process" if self is _of_environment else ""  # others have the plan, too
+                where = " in this process" if self is _of_environment else ""  # the plan is also in other processes
                 text = f"rule {number} of the fault plan, {report.rule!r}, has met nothing{where}: {report.never}"
                 warnings.warn(text, FaultPlanWarning, stacklevel=2)
 
@@ -298,12 +298,12 @@ def inject(*rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> 
 
 
 _of_environment: FaultPlan | None = None
-_file_of_environment = ("", "")  # PYDOCA_FAULTS when its file was read, and the absolute path of the file then
-_last: weakref.ref[FaultPlan] | None = None  # that was put in force
+_file_of_environment = ("", "")  # PYDOCA_FAULTS and the absolute path of its file, as they were when the file was read
+_last: weakref.ref[FaultPlan] | None = None  # the plan that was put in force last
 
 
 def _in_force() -> FaultPlan | None:
-    """The plan of this process."""
+    """The plan that is in force in this process."""
     plan = _last() if _last is not None else None
     return plan if plan is not None and plan.is_in_force else None
 

@@ -68,5 +68,5 @@ __all__ = [
 for _each in list(globals().values()):
     if isinstance(_each, type):
         _each.__annotations__ = _get_type_hints(_each)  # their names are those of another module
-WorkQueue.add.__annotations__["ctx"] = _JobContext  # shown by what it stands for, as it is not public
+WorkQueue.add.__annotations__["ctx"] = _JobContext  # shows the types it means, as the name is private
 _publish(__name__)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pydoca._core import Context
 from pydoca._errors import IoFailedError, Status
 
-Key: TypeAlias = "tuple[Context, JobType, Any]"  # what a task in flight has of its job: also its user data
+Key: TypeAlias = "tuple[Context, JobType, Any]"  # what a task in flight keeps of its job, user data included
 
 
 class JobType(Enum):
@@ -31,7 +31,7 @@ class Event(NamedTuple):
 
     type: JobType
     user_data: Any
-    """The job's."""
+    """The job's type."""
     result: Status
     """SUCCESS, or why the job failed."""
     value: int | None = None
@@ -54,7 +54,7 @@ class Callbacks(NamedTuple):
 
     completed: Ended
     completed_with_value: Ended
-    """The event has what the task has read."""
+    """The callback that also gives the event the value that the task has read."""
     failed: Ended
 
 

@@ -38,9 +38,9 @@ class WorkQueue:
         self._pe = ProgressEngine()
         self._ledger = JobLedger(self._pe, depth)
         self._overwrite = overwrite
-        self._added: dict[int, Context | Graph] = {}  # by their id
+        self._added: dict[int, Context | Graph] = {}  # each context and graph by its id
         self._numbers = itertools.count()
-        self._events: dict[int, Event] = {}  # by their number in the ledger
+        self._events: dict[int, Event] = {}  # each event by its number in the ledger
 
     @property
     def depth(self) -> int:
@@ -54,7 +54,7 @@ class WorkQueue:
 
     @property
     def contexts(self) -> list[Context]:
-        """Those that were added."""
+        """The contexts that were added."""
         return [added for added in self._added.values() if isinstance(added, Context)]
 
     @property
@@ -178,11 +178,11 @@ class WorkQueue:
         return self._ledger.event_handle
 
     def event_handle_arm(self) -> None:
-        """Needed before every wait at event_handle (doca_workq_event_handle_arm)."""
+        """Arms event_handle; needed before every wait at it (doca_workq_event_handle_arm)."""
         self._ledger.event_handle_arm()
 
     def event_handle_clear(self) -> None:
-        """Needed after every wait, before progress_retrieve() (doca_workq_event_handle_clear)."""
+        """Clears event_handle; needed after every wait, before progress_retrieve() (doca_workq_event_handle_clear)."""
         self._ledger.event_handle_clear()
 
     # ---- ends

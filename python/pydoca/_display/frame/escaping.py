@@ -10,10 +10,10 @@ _FORBIDDEN = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def printable(text: str) -> str:
-    """With a sign in the place of each character that cannot be shown."""
+    """The text with a sign in the place of each character that cannot be shown."""
     return _FORBIDDEN.sub("\ufffd", text)
 
 
 def escaped(text: str) -> str:
-    """For HTML and SVG: as an element's text, and in an attribute's quotation marks."""
+    """The text for HTML and SVG, in an element and in an attribute's quotation marks."""
     return escape(printable(text))

@@ -27,7 +27,7 @@ WIDEST = 640  # pixels: a wider picture is scrolled, not made smaller
 
 
 def unique() -> str:
-    """A prefix for the ids of one output: several outputs stand on one page."""
+    """A prefix for the ids of one output, because a page may hold several outputs."""
     return f"pd{os.urandom(6).hex()}"
 
 

@@ -35,7 +35,7 @@ Fact = tuple[str, Value]
 
 @dataclass
 class Table:
-    """Rows under heads. A head with a leading ">" stands above numbers or addresses, which are aligned to the right."""
+    """Rows below a head. A head that begins with ">" is over numbers or addresses, which are aligned to the right."""
 
     title: str
     heads: Sequence[str]

@@ -104,12 +104,12 @@ def _sheet(rules: str, selector: str) -> str:
 
 
 def html_sheet() -> str:
-    """For displays in HTML. The class stands four times in each selector, to outweigh the styles of notebooks."""
+    """The sheet of displays in HTML. Each selector has the class four times, to outweigh the styles of notebooks."""
     return _sheet(_COLOURS + _SHAPES + _FRAME + _TABLES, f".{ROOT}" * 4)
 
 
 def svg_sheet() -> str:
-    """For a picture that stands alone."""
+    """The sheet of a picture without a page."""
     return _sheet(_COLOURS + _SHAPES + _SVG_PAPER, f".{ROOT}")
 
 

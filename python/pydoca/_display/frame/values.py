@@ -48,7 +48,7 @@ def rate(bits_per_second: int) -> str:
 
 
 def short_pci(addr: str) -> str:
-    """Without the domain, where that is 0."""
+    """The address; without the domain when that is 0."""
     return addr.removeprefix("0000:")
 
 
