@@ -97,7 +97,7 @@ def _reduce_info(self: _core.DeviceInfo) -> tuple[Any, ...]:
 
 
 def _make_copyable(value: type, instead: str) -> None:
-    """Makes a copy the object itself, as these objects never change. Pickle refuses them, as they tell of this process."""
+    """Makes a copy the object itself, as these objects never change. Pickle refuses them: they tell of this process."""
 
     @_method_of(value, name="__copy__")
     def copy(self: Any) -> Any:

@@ -9,7 +9,7 @@ A topology is a mapping, or a TOML file, of this form; a key that is left out ha
     [[card]]                          # as many cards as you like: functions of a host and a DPU
     count = 1
     name = "card{}"                   # card 7 has card7-pf0 and card7-p0, ...; {:03} gives card007-pf0
-    first = 0                         # the number of the first card, which is its PCI domain, too: 0007:0b:00.0
+    first = 0                         # the number of the first card, also its PCI domain: 0007:0b:00.0
     serial = "SIM{:05}"               # the VUIDs of its functions begin with it
     ports = 2                         # physical functions of each side, 1 or 2
     vfs = 0                           # of each of the host's physical functions: card7-pf0vf0, ...

@@ -137,7 +137,7 @@ class Client(Endpoint):
         on_state_changed: Callable[[Any, Client, ContextState, ContextState], object] | None = ...,
         user_data: Any = ...,
     ) -> None: ...
-    # Its with gives the connection, not the context.
+    # Its with block gives the connection, not the context.
     def __enter__(self) -> Connection: ...  # type: ignore[override]
     async def __aenter__(self) -> Connection: ...  # type: ignore[override]
     @property

@@ -51,7 +51,7 @@ def _trace_events(trace: Recorded) -> Iterator[_Json]:
 
 
 def _of_lane(lane: Lane, pid: int, tid: int, number: int) -> Iterator[_Json]:
-    """The events of a lane. Tasks and waits are asynchronous events, because they may overlap; work of one thread is not."""
+    """The events of a lane. Tasks and waits may overlap, so they are asynchronous events; work of one thread is not."""
     for index, span in enumerate(lane.spans, start=number + 1):
         details = {"bytes": span.nbytes, "failed": span.failed, "complete": not span.is_open}
         if lane.group == "devices":

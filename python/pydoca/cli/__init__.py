@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return int(code)
     except (Exception, KeyboardInterrupt) as error:
-        _log.drain()  # what led to the error stands before it
+        _log.drain()  # shows what led to the error before the error
         if shows_where:
             raise
         if not _is_of_output(error):
@@ -55,7 +55,7 @@ def _show_logs(arguments: argparse.Namespace) -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Output to a stream that the shell has closed, as by 2>&-, is lost; print() would write errors to output.
+    """Replaces streams that the shell has closed, as by 2>&-: output to them is lost, else print() would report errors.
 
     No file that is opened later gets the number of a standard stream.
     """
@@ -67,11 +67,11 @@ def _replace_closed_streams() -> None:
 
 
 def _accept_all_characters() -> None:
-    """A name of a file may have characters that the terminal's encoding does not have, and bytes that are none."""
+    """Lets both streams take any name of a file: characters that the terminal lacks, bytes that are not characters."""
     codecs.register_error("pydoca", _as_named)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            with contextlib.suppress(OSError):  # its descriptor is another one by now, and does not seek
+            with contextlib.suppress(OSError):  # the stream's descriptor is another file by now, which does not seek
                 stream.reconfigure(errors="pydoca")
 
 
@@ -91,7 +91,7 @@ def _is_of_output(error: BaseException) -> bool:
     if not isinstance(error, OSError) or error.filename is not None:
         return False
     try:
-        sys.stdout.flush()  # what could not be written is still there, unless nothing is kept back (python -u)
+        sys.stdout.flush()  # raises again for what could not be written, unless nothing is kept back (python -u)
         if not isinstance(error, BrokenPipeError) and not (_keeps_nothing_back() and error.errno in _ERRORS_OF_WRITE):
             return False
     except OSError:

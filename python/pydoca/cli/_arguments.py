@@ -13,10 +13,10 @@ from pydoca.cli._values import log_level, place, port, seconds
 
 
 class Parser(argparse.ArgumentParser):
-    """A wrong command line ends the process with code 2 and one line, which names the command and its help."""
+    """A parser whose errors end the process with code 2 and one line, which names the command and its help."""
 
     usage_code = 2
-    default_part = ""  # of a group: the part that is meant where the first word is none
+    default_part = ""  # the part of a group that a command line means when its first word names none
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]
         if self.default_part:
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         return words if words and words[0] in own else [self.default_part, *words]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Of a wrong word, says which one is near; of a flag before its command, where it goes."""
+        """Names the word that a wrong word resembles, or the place of a flag that precedes its command."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             import difflib  # needed for such a word only
 
@@ -39,11 +39,11 @@ class Parser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """argparse hides the errors of writing."""
+        """Writes the text; argparse would hide the errors of writing."""
         (file or sys.stderr).write(message)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """A help that cannot be written raises OSError."""
+        """Ends the process; raises OSError when the help cannot be written."""
         sys.stdout.flush()
         super().exit(status, message)
 
@@ -108,7 +108,7 @@ def add_group(
 ) -> Subparsers:
     """Returns the subparsers to which commands of two words, such as `pydoca rdma ping-pong`, add themselves.
 
-    default: the part that a command line means which names none. usage_code: the exit code of a wrong command line.
+    default: the part that a command line without one means. usage_code: the exit code of a wrong command line.
     """
     parser = subparsers.add_parser(name, description=description, help=description, allow_abbrev=False)
     parser.set_defaults(parser=parser)

@@ -24,7 +24,7 @@ class UsageError(CommandError):
 
 
 class PeerError(CommandError):
-    """The other process failed or ended; the cause is there."""
+    """The other process failed or ended, and reports the cause itself."""
 
 
 class Interrupted(CommandError):
@@ -65,7 +65,7 @@ def _explain(error: BaseException) -> str:
         return "memory is short; ask for less at a time, or raise the limit of this process (ulimit -v, its cgroup)"
     if isinstance(error, CommandError | DocaError):
         return str(error)
-    if isinstance(error, OSError) and error.errno == errno.EMFILE:  # whichever file it was that came one too many
+    if isinstance(error, OSError) and error.errno == errno.EMFILE:  # any file can be the one too many
         return "too many open files; raise the limit of this process (ulimit -n)"
     if isinstance(error, OSError) and error.strerror:
         remedy = "; raise the limit of this process (ulimit -f)" if error.errno == errno.EFBIG else ""

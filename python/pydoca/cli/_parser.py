@@ -12,12 +12,12 @@ from pydoca.cli._descriptions import add_descriptions
 from pydoca.cli._errors import UsageError
 from pydoca.cli._flag_file import read_flags
 
-# In the order of the help. A command imports what its work needs in run(): `pydoca --help` imports no asyncio.
+# The order is that of the help. A command imports what its work needs in run(): `pydoca --help` imports no asyncio.
 COMMANDS = (devices, caps, copy, sync_event, rdma, graph, sha, qualify, rdma_lab, explain)
 
 
 def create_parser() -> Parser:
-    """The one description of the command line, from which its help, completion and manual are made."""
+    """The only description of the command line, from which its help, completion and manual are made."""
     parser = Parser(
         prog="pydoca",
         description="Devices of this machine's BlueField, real or simulated, and what its two sides do together.",
@@ -38,7 +38,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     arguments = _parse(parser, argv)
     try:
         if arguments.flag_file is not None:
-            # As defaults, so that the command line wins.
+            # The values are defaults, so that the command line wins.
             arguments.parser.set_defaults(**read_flags(arguments.flag_file, arguments.parser))
             arguments = _parse(parser, argv)
         arguments.check(arguments)
@@ -48,7 +48,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
-    """Words that no parser knows are an error of the command, whose help says more than that of pydoca."""
+    """The parsed words. An unknown word is the command's error, whose help says more than that of pydoca."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(arguments, unknown[0])}")

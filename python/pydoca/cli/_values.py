@@ -53,7 +53,7 @@ def seconds(text: str) -> float:
 
 
 def utf8(value: str) -> str:
-    """Names are UTF-8. Other bytes of a command line, and some escapes of a JSON file, arrive as surrogates."""
+    """The name, if it is UTF-8. Other bytes of a command line and some escapes of a JSON file arrive as surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fitting(infos: list[pydoca.DeviceInfo], patterns: list[str] | None) -> list[pydoca.DeviceInfo]:
-    """Raises NotFoundError for a pattern that fits none."""
+    """The functions that a pattern fits. Raises NotFoundError for a pattern that fits none."""
     if not patterns:
         return infos
     found: set[int] = set()
@@ -72,7 +72,7 @@ def _fitting(infos: list[pydoca.DeviceInfo], patterns: list[str] | None) -> list
 
 
 def _representors(info: pydoca.DeviceInfo) -> list[pydoca.RepresentorInfo]:
-    """Empty where the device may not see any, as on the host."""
+    """The device's representors; empty where the device may not see any, as on the host."""
     if not info.supports("representors"):
         return []
     with pydoca.open_device(info) as device:

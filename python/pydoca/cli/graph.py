@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_size(info: pydoca.DeviceInfo, size: int) -> None:
-    """Before any memory of so many bytes is made."""
+    """Raises for a size that the device cannot take, before any memory of that size is made."""
     limits = [pydoca.Dma.max_buf_size(info)]
     if pydoca.Sha.is_supported(info):
         limits.append(pydoca.Sha.max_src_buf_size(info))

@@ -1,4 +1,4 @@
-"""The known word that a wrong one may be meant for."""
+"""The known word that a wrong one may mean."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 
 def nearest(text: str, known: Iterable[str]) -> str:
-    """ "; did you mean 'GB/s'?", or nothing where no word is close."""
+    """The text "; did you mean 'GB/s'?", or nothing where no word is close."""
     found = _closest(text, known)
     return f"; did you mean {found!r}?" if found else ""
 
 
 def beside(text: str, known: Iterable[str]) -> str:
-    """ "; the nearest one is 'dma.bw.64'": for a name that may be right, too."""
+    """The text "; the nearest one is 'dma.bw.64'", for a name that may also be right."""
     found = _closest(text, known)
     return f"; the nearest one is {found!r}" if found else ""
 

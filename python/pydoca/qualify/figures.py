@@ -9,14 +9,14 @@ from pydoca._display.frame.values import plural as plural
 
 ABSENT = "\u2013"
 NOT_SET = "not set"
-STATISTICS = {"p999": "p99.9", "cv": "CV", "value": ""}  # as people write them; a property has none
+STATISTICS = {"p999": "p99.9", "cv": "CV", "value": ""}  # the words that people write; a property has none
 CV = "CV (coefficient of variation)"
 _UNITS = {"us": "\u00b5s", "degC": "\u00b0C"}
 _ANSWERS = {"True": "yes", "False": "no", "None": NOT_SET}
-# A string as Python writes it, or what stands before a comma or a semicolon.
+# A string as Python writes it, or the text before a comma or a semicolon.
 _SAID = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|.*?)(?=[;,] |$)""")
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_HUGE, _TINY = 1e15, 1e-9  # beyond, powers of ten are shorter
+_HUGE, _TINY = 1e15, 1e-9  # powers of ten are shorter beyond these
 _MOST_DIGITS = 12
 
 
@@ -55,7 +55,7 @@ def quantity_beside(value: float, bounds: Iterable[float], unit: str, stat: str 
 
 
 def span_text(ends: tuple[float, float], unit: str, stat: str = "", bounds: Iterable[float] = ()) -> str:
-    """ "2.00 to 2.10 \u00b5s"."""
+    """The text of a span: "2.00 to 2.10 \u00b5s"."""
     factor, unit = (100.0, "%") if stat == "cv" else _readable(max(map(abs, ends)), unit)
     known = [bound * factor for bound in bounds]
     low, high = (_beside(end * factor, known, unit) for end in ends)
@@ -76,13 +76,13 @@ def bound_text(bound: float, unit: str, stat: str = "") -> str:
 
 
 def said_of(reason: str) -> tuple[str, str]:
-    """What a property is, as the reason of its record begins, and what the reason says of that."""
+    """The property itself, with which the reason of its record begins, and what the reason says of it."""
     found = _SAID.match(reason)
     return (found[1], reason[found.end(1) :]) if found else (reason, "")
 
 
 def property_text(reason: str, value: float | None) -> str:
-    """A property of the device without the quotes of a program; numbers as others."""
+    """A property of the device, without the quotes of a program; a number as other numbers."""
     said = said_of(reason)[0]
     if said in _ANSWERS:
         return _ANSWERS[said]
@@ -98,7 +98,7 @@ def stat_text(stat: str) -> str:
 
 
 def share(count: int, total: int, noun: str) -> str:
-    """ "1 of 10 cases"."""
+    """The text of a share: "1 of 10 cases"."""
     return f"{count:,} of {plural(total, noun)}"
 
 
@@ -114,7 +114,7 @@ def duration(seconds: float) -> str:
 
 
 def _readable(value: float, unit: str) -> tuple[float, str]:
-    """The factor and the unit of a time: far below 1, it is a number of a smaller unit."""
+    """The factor and the unit of a time, which is a number of a smaller unit when it is far below 1."""
     if unit not in _TIMES or not 0 < abs(value) < 0.1:
         return 1.0, unit
     factors = {name: _TIMES[unit] / seconds for name, seconds in _TIMES.items() if seconds < _TIMES[unit]}
@@ -135,7 +135,7 @@ def _digits(value: float, unit: str) -> int:
 
 
 def _rounded(value: float, digits: int) -> str:
-    """All digits before the point, also where they are more."""
+    """The number with so many digits, and all digits before the point."""
     if not value:
         return "0"
     power = int(f"{value:.{digits - 1}e}".partition("e")[2])

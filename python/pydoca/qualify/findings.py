@@ -27,9 +27,9 @@ class Finding:
     kind: str
     verdict: Verdict
     text: str
-    cases: tuple[str, ...] = ()  # the ids of those that it is about; an id may be there several times
-    number: int | None = None  # of its case in `RunRecord.cases`, where it is about one
-    node: str = ""  # of that case
+    cases: tuple[str, ...] = ()  # the ids of the cases that it is about; an id may be there several times
+    number: int | None = None  # the index of its case in `RunRecord.cases`, where it is about one
+    node: str = ""  # the node of that case
     repeat: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class Finding:
 
 
 def findings_of(run: RunRecord) -> list[Finding]:
-    """The worst ones first."""
+    """The findings of a run, the worst ones first."""
     return [*_of_cases(run), *_not_judged(run), *_skipped(run), *_not_run(run), *_of_run(run), *_of_machine(run)]
 
 
@@ -59,7 +59,7 @@ def _reason(case: CaseRecord) -> str:
 
 
 def _not_judged(run: RunRecord) -> Iterator[Finding]:
-    """What a reader might take for passed."""
+    """The findings about cases that a reader might take for passed."""
     ids = tuple(case.id for case in run.cases if case.verdict is Verdict.UNJUDGED)
     if ids:
         text = f"{plural(len(ids), 'case')} measured values that no limit judges."

@@ -1,4 +1,4 @@
-"""What a command of pydoca that runs pytest tells the plug-in, and what it learns of the run."""
+"""The link between a command of pydoca that runs pytest and the plug-in: what each tells the other."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _OWN = re.compile(r"pydoca\[([\w-]+)\]")
 
 
 def command_for_extra(extra: str) -> str:
-    """Names the extra's packages, and not pydoca itself, which may be a clone's and on no index."""
+    """The command that installs the extra's packages; not pydoca itself, which may be a clone's and on no index."""
     return command_for(*(dict.fromkeys(_packages(extra)) or (f"pydoca[{extra}]",)))
 
 

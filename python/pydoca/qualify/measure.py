@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pydoca.qualify.limits import Limits, OwnLimit
 
 _FIRST_LOOK = 30  # samples
-_NARROW = 0.01  # of the value: half the width of an interval that is narrow enough
-# Samples without which there is no verdict get more time: so many times that of a measurement, and at most seconds.
+_NARROW = 0.01  # half the width of an interval that is narrow enough, as a fraction of the value
+# A measurement without a verdict gets more time: so many times its own, and at most so many seconds.
 _MORE, _MOST_MORE = 9, 60.0
 _BETTER = ("higher", "lower", "none")
 
@@ -43,7 +43,7 @@ class Surroundings:
     """What measurements need of their run."""
 
     limits: Limits
-    seconds: float  # for one measurement
+    seconds: float  # the time of one measurement
     seed: int = 0
     must_stop: Callable[[], bool] = lambda: False
     save: Callable[..., str] = lambda name, array, **_: ""  # writes samples; returns the file's name
@@ -156,11 +156,11 @@ class Measurement:
         self._next_look = max(_FIRST_LOOK, own.n_min, self.limit.n_min if self.limit else 1)
         self._interrupted = False
         self._begin = time.monotonic()
-        self.is_begun: bool = False  # its block
+        self.is_begun: bool = False  # its block has begun
         surroundings.made(self)
 
     def _limit(self, around: Surroundings, stat: str, own: OwnLimit) -> LimitRecord | None:
-        """Raises UnitError for a limit in another dimension; the record of the measurement says so, too."""
+        """The limit. Raises UnitError for one in another dimension; the record of the measurement also says so."""
         from pydoca.qualify.limits.units import UnitError
 
         __tracebackhide__ = True
@@ -183,12 +183,12 @@ class Measurement:
         return len(self._samples)
 
     def add(self, value: float) -> None:
-        """One sample."""
+        """Adds one sample."""
         self._require_block()
         self._samples.append(float(value))
 
     def extend(self, values: Iterable[float]) -> None:
-        """Many samples, as an array or a list."""
+        """Adds many samples, given as an array or a list."""
         self._require_block()
         self._samples.extend(float(value) for value in values)
 
@@ -215,7 +215,7 @@ class Measurement:
         return len(self._samples) >= self._next_look and self._is_narrow()
 
     def _is_narrow(self) -> bool:
-        """Looks seldom, as an interval takes longer than most samples."""
+        """Whether the interval is narrow. Looks seldom, as an interval takes longer than most samples."""
         from pydoca.qualify.statistics import interval, value_of
 
         self._next_look = len(self._samples) * 2
@@ -252,7 +252,7 @@ class Measurement:
         return record
 
     def _judged(self, unfinished: str = "") -> MeasurementRecord:
-        """All statistics are without the warm-up; the samples on disk have it."""
+        """The record. Its statistics are without the warm-up; the samples on disk have it."""
         from pydoca.qualify import statistics
 
         warmup = statistics.warmup(self._samples)

@@ -1,4 +1,4 @@
-"""Names of measurements, which comparisons and limits find them by."""
+"""The names by which comparisons and limits find measurements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydoca.qualify.records import CaseRecord
 
 
 def shared_names(cases: Iterable[CaseRecord]) -> list[str]:
-    """Findings: a name that two tests record. Those of one test's repeats are not."""
+    """Findings about names that two tests record; the repeats of one test share names."""
     nodes: dict[tuple[str, str], dict[str, CaseRecord]] = {}
     for case in cases:
         for each in case.measurements:

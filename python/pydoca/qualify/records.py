@@ -1,4 +1,4 @@
-"""What a run knows of itself: plain data, which `state.json` of its directory holds, and every report is made from."""
+"""The records of a run: plain data, which `state.json` of its directory holds, and every report is made from."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class MeasurementRecord:
     stat: str  # the statistic that `value` is
     better: str  # "higher", "lower" or "none"
     value: float | None  # None: no sample
-    interval: tuple[float, float] | None  # of confidence, for `value`
+    interval: tuple[float, float] | None  # the confidence interval of `value`
     n: int  # samples, without those of the warm-up
-    warmup: int  # samples taken before
-    outliers: int  # of n; they are counted, and stay in
+    warmup: int  # the number of samples before, which count as warm-up
+    outliers: int  # the outliers among the n samples, which stay in
     statistics: dict[str, float]  # all that n allows: min, max, mean, p50, p90, p99, p999, stdev, cv
     verdict: Verdict
     reason: str  # one sentence: the value, the limit and where that comes from
@@ -44,10 +44,10 @@ class CaseRecord:
     id: str  # "DMA-BW"
     title: str
     node: str  # pytest's: "cases/test_dma.py::test_bandwidth[65536]"
-    repeat: int  # from 0
+    repeat: int  # the number of the repeat, from 0
     verdict: Verdict
     reason: str  # why it failed or was skipped; empty when it passed
-    begin: float  # seconds since the epoch
+    begin: float  # seconds since the epoch, at its start
     seconds: float
     measurements: list[MeasurementRecord] = field(default_factory=list)
     log: str = ""  # what it wrote, and a failure's traceback
@@ -60,7 +60,7 @@ class RunRecord:
     device: dict[str, Any]  # name, pci_address, backend, side, serial, profile
     level: str
     seed: int
-    options: dict[str, Any]  # as given: limits, baseline, repeat, duration, ...
+    options: dict[str, Any]  # the options as given: limits, baseline, repeat, duration, ...
     versions: dict[str, str]  # pydoca, python, pytest, numpy, scipy, commit
     begin: float
     end: float | None = None  # None: it was killed, or still runs
@@ -68,6 +68,6 @@ class RunRecord:
     machine_after: dict[str, Any] = field(default_factory=dict)
     cases: list[CaseRecord] = field(default_factory=list)
     planned: int = 0  # cases of the plan, with repeats
-    findings: list[str] = field(default_factory=list)  # worth a look, and not a case's: a limit that met nothing, say
-    verdict: Verdict = Verdict.INTERRUPTED  # until it has ended
+    findings: list[str] = field(default_factory=list)  # remarks about the run: a limit that met nothing, for example
+    verdict: Verdict = Verdict.INTERRUPTED  # holds until the run has ended
     exit_code: int | None = None

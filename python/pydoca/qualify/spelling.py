@@ -1,4 +1,4 @@
-"""Options as `pydoca qualify` has them, in what pytest's plug-in says."""
+"""The options of `pydoca qualify` in place of those of pytest's plug-in, in messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWN = {
     "--pydoca-plan": "'pydoca qualify plan'",
     "--pydoca-": "--",
 }
-# A command of pytest, to be copied or of another run, stays as it is: up to the end of its line or of its brackets.
+# A command of pytest, to be copied or of another run, stays unchanged up to the end of its line or of its brackets.
 _FOUND = re.compile("|".join([r"\bpytest\b[^()\n]* --pydoca-[^()\n]*", *_OWN]))
 
 
@@ -40,7 +40,7 @@ class _Spelled:
 
 @contextlib.contextmanager
 def spelled_output() -> Iterator[None]:
-    """Standard output and standard error have the command's options."""
+    """Has standard output and standard error write the command's options."""
     output, errors = _Spelled(sys.stdout), _Spelled(sys.stderr)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         yield

@@ -1,4 +1,4 @@
-"""How the front ends start pytest: nothing that pytest finds around it applies."""
+"""The start of pytest by the front ends: no configuration that pytest finds around it applies."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-SUITE = Path(__file__).resolve().parent  # of which the folder cases is a part
-QUIET_IMPORTS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # for a process that has imported the plug-in
+SUITE = Path(__file__).resolve().parent  # the folder cases is a part of this one
+QUIET_IMPORTS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # the plug-in may be imported before
 _SETTINGS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
 
 def words_of_pytest(words: Sequence[str], tests: Sequence[str] | None, rootdir: str) -> list[str]:
-    """pytest's words for a run with these options, over the user's own cases or pydoca's.
+    """The words of pytest for a run with these options, over the user's own cases or pydoca's.
 
     No configuration file applies. A user's own cases may need the plug-ins that are installed, and the conftest.py
     beside them. pydoca's need neither: importing all plug-ins can take most of a start, and the conftest.py of the
@@ -29,7 +29,7 @@ def words_of_pytest(words: Sequence[str], tests: Sequence[str] | None, rootdir: 
 
 @contextmanager
 def without_settings() -> Iterator[None]:
-    """pytest does not see what the environment would add to its words."""
+    """Hides from pytest what the environment would add to its words."""
     before = {name: os.environ.pop(name) for name in _SETTINGS if name in os.environ}
     try:
         yield

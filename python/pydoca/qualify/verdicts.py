@@ -1,4 +1,4 @@
-"""What a measurement, a case and a run came to, and a run's exit code."""
+"""The verdicts of a measurement, a case and a run, and a run's exit code."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from enum import Enum, IntEnum
 
 
 class Verdict(Enum):
-    """The values are the words of reports and files."""
+    """The outcome; its values are the words of reports and files."""
 
     PASS = "PASS"
-    MARGINAL = "MARGINAL"  # within its limits, but so close that another run may not be
-    UNJUDGED = "UNJUDGED"  # measured, and no limit says what is right
-    SKIPPED = "SKIPPED"  # not tested, for a reason: the device has no such capability, or another level has the case
+    MARGINAL = "MARGINAL"  # meets its limits, but so narrowly that another run may not
+    UNJUDGED = "UNJUDGED"  # a measured value without a limit that says what is right
+    SKIPPED = "SKIPPED"  # not tested, for a reason: the device has no such capability, or the case has another level
     ERROR = "ERROR"  # the tester failed, or took too few samples: nothing is known of the device
     FAIL = "FAIL"
-    INTERRUPTED = "INTERRUPTED"  # of a run only: it has not ended, so its cases do not judge the device yet
-    INCOMPLETE = "INCOMPLETE"  # of a run only: a limit or an expectation of its files has judged nothing
+    INTERRUPTED = "INTERRUPTED"  # only a run's verdict: it has not ended, so its cases do not judge the device yet
+    INCOMPLETE = "INCOMPLETE"  # only a run's verdict: a limit or an expectation of its files has judged nothing
 
     @classmethod
     def of_run(cls, verdicts: Iterable[Verdict]) -> Verdict:
-        """The worst one; of those that are left after PASS, UNJUDGED before SKIPPED."""
+        """The verdict of a run: the worst one; of those that are left after PASS, UNJUDGED before SKIPPED."""
         found = set(verdicts)
         return next((each for each in _WORST_FIRST if each in found), cls.SKIPPED)
 
@@ -34,13 +34,13 @@ _WORST_FIRST = (
 class ExitCode(IntEnum):
     """pytest's own numbers, so that `pytest` and `pydoca qualify` agree."""
 
-    PASSED = 0  # every judged case; MARGINAL is among them
-    FAILED = 1  # the device
+    PASSED = 0  # each judged case passed; MARGINAL is among them
+    FAILED = 1  # the device failed
     INTERRUPTED = 2  # the run can be resumed
     TESTER_ERROR = 3
-    USAGE = 4  # command line, limits, or the choice of a device
+    USAGE = 4  # the command line, the limits or the choice of a device is wrong
     NOTHING_TESTED = 5
-    INCOMPLETE = 6  # nothing failed, and something that was to be judged was not
+    INCOMPLETE = 6  # nothing failed, but something that was to be judged was not
 
     @classmethod
     def of_verdict(cls, verdict: Verdict) -> ExitCode:

@@ -17,7 +17,7 @@ from pydoca.cli._two_processes.report import Reporter
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where and how long this half waits for the other one, and the command that starts the other one."""
+    """The place where this half waits for the other one, the time, and the command that starts the other one."""
 
     name: str
     timeout: float  # seconds
@@ -92,7 +92,7 @@ async def connect(
 
 
 def _place(device: pydoca.Device) -> str:
-    """Where simulated devices meet: a process with another environment waits in another directory."""
+    """The place where simulated devices meet: a process with another environment waits in another directory."""
     return f", in {pydoca.sim.fabric_directory()}" if device.info.backend == "sim" else ""
 
 
@@ -105,7 +105,7 @@ def _remedies(device: pydoca.Device, meeting: Meeting) -> str:
 
 @contextlib.asynccontextmanager
 async def at_most(timeout: float, work: str) -> AsyncIterator[None]:
-    """Limits the work with the other process, which may live and never send anything."""
+    """Limits the time of work with the other process, which may live and never send anything."""
     try:
         async with asyncio.timeout(timeout) as limit:
             yield

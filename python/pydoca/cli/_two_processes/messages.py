@@ -45,7 +45,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 class Offer:
     """The host lends a file of this name and size."""
 
-    name: str  # without a folder; surrogates represent bytes that are not UTF-8
+    name: str  # the file's name without its folder; surrogates represent bytes that are not UTF-8
     size: int
     version: int = VERSION
 
@@ -61,10 +61,10 @@ class Offer:
 class Window:
     """A part of the file, ready to be imported."""
 
-    offset: int  # in the file
+    offset: int  # the window's begin in the file
     size: int
-    address: int  # in the host's memory
-    blob: str  # from export_pci, in base64
+    address: int  # an address in the host's memory
+    blob: str  # the result of export_pci, in base64
 
     def __post_init__(self) -> None:
         _check_number("offset", self.offset, 0, _MAX_SIZE)
@@ -131,7 +131,7 @@ class Part:
 class Event:
     """A sync event to import."""
 
-    blob: str  # from export_to_remote_pci, in base64
+    blob: str  # the result of export_to_remote_pci, in base64
 
     def __post_init__(self) -> None:
         _check_text("blob", self.blob, _MAX_BLOB)

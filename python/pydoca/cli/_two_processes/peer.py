@@ -64,7 +64,7 @@ class Peer:
         """The next message, which must be of this class. Raises PeerError when the other half failed or has ended."""
         message = await self._inbox.get()
         if isinstance(message, Exception):
-            self._inbox.put_nowait(message)  # for the next call
+            self._inbox.put_nowait(message)  # keeps it for the next call
             raise message
         if not isinstance(message, expected):
             got, due = type(message).__name__.lower(), expected.__name__.lower()

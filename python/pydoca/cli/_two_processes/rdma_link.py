@@ -22,7 +22,7 @@ _RETRY = 0.05  # seconds between two attempts to connect
 class Place:
     """Where the two halves of a command meet: the listener's port and, for the half that connects, its address."""
 
-    command: str  # as it is written after "pydoca"
+    command: str  # the words after "pydoca"
     address: str | None
     port: int
     timeout: float  # seconds
@@ -76,7 +76,7 @@ class RdmaLink:
         return message.result()
 
     async def close(self) -> None:
-        """Closes the context, too: the memory is free only after the context has stopped."""
+        """Closes the connection and the context: the memory is free only after the context has stopped."""
         for task in (self._next, self._ended):
             if task is not None:
                 task.cancel()
@@ -99,7 +99,7 @@ async def _wait_for_end(connection: pydoca.RdmaConnection) -> None:
 
 
 def choose_backend(name: str | None) -> None:
-    """Call it before the first look at the devices."""
+    """Chooses the backend; to be called before the first look at the devices."""
     if name is not None:
         os.environ["PYDOCA_BACKEND"] = name
 
@@ -166,7 +166,7 @@ async def reach(
 
 
 def _addresses(device: pydoca.Device, name: str) -> list[str]:
-    """Few devices have a loopback address; where none has, it means those of this machine, as localhost does."""
+    """The addresses to try. Few devices have a loopback address, so it also means this machine's, as localhost does."""
     try:
         is_loopback = ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -189,5 +189,5 @@ class _Attempts:
             except pydoca.ConnectionAbortedError:
                 self.trouble = f"`pydoca {self._place.command}` is not the command that listens"
             except (pydoca.NotFoundError, pydoca.TimeOutError):
-                pass  # what has listened once tells more
+                pass  # a failure that was noted before tells more
             await asyncio.sleep(_RETRY)

@@ -81,7 +81,7 @@ class FrontEnd:
         pass
 
     def _write(self, **event: Any) -> None:
-        with contextlib.suppress(OSError):  # the front end has ended: the end of the socket ends this half, too
+        with contextlib.suppress(OSError):  # the front end has ended: the end of the socket also ends this half
             self._socket.sendall(json.dumps(event).encode() + b"\n")
 
 

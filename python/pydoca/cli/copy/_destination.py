@@ -1,4 +1,4 @@
-"""Where the DPU writes: a file that appears when it is complete, or a device or FIFO, which takes bytes at once."""
+"""The file, device or FIFO that the DPU writes. A file appears when it is complete; the others take bytes at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Destination(ABC):
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Makes a write that waits in another thread return, and all later writes, too."""
+        """Makes a write that waits in another thread return, and all later writes."""
 
     @abstractmethod
     async def commit(self) -> None:
@@ -148,7 +148,7 @@ class NewFile(Destination):
         self._has_name = False
 
     def _link(self, name: str) -> None:
-        # With both directories Python calls linkat(); only that follows the link in /proc.
+        # Python calls linkat() when it has both directories; only that call follows the link in /proc.
         os.link(
             f"/proc/self/fd/{self._fd}",
             name,
@@ -211,7 +211,7 @@ def _about(error: OSError, path: str) -> OSError:
 def _mode_of(target: str, path: str) -> int | None:
     """The permissions of the file that will be replaced; None when there is none.
 
-    Without set-user-ID, set-group-ID and sticky: those hold for the old content only.
+    The result lacks set-user-ID, set-group-ID and sticky, which hold for the old content only.
     """
     try:
         status = os.stat(target)

@@ -20,7 +20,7 @@ from pydoca.cli._errors import CommandError
 from pydoca.cli._two_processes.report import Reporter
 from pydoca.cli.copy._source import Source
 
-# Seconds that a half has to notice that the other one failed, and then to end after a signal.
+# The seconds that a half has to notice the failure of the other one, and then to end after a signal.
 _NOTICE = 1.5
 _END = 1.0
 _LONGEST_LINE = 1 << 20
@@ -37,7 +37,7 @@ class _Outcome:
 
 async def run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
     """Returns the results of both halves in one; raises the error of the half that caused it."""
-    with Source(arguments.paths[0]):  # a file that cannot be read is told before anything starts
+    with Source(arguments.paths[0]):  # reports a file that cannot be read before anything starts
         pass
     name = f"copy-{secrets.token_hex(16)}"
     halves: list[_Half] = []
@@ -126,7 +126,7 @@ def _command(side: str, name: str, front_end: int, arguments: argparse.Namespace
 
 @contextlib.contextmanager
 def _signals_held_back() -> Iterator[None]:
-    """A process that starts meanwhile gets its first signal when it is ready, not while it imports modules."""
+    """Holds signals back: a process that starts meanwhile gets its first one when it is ready, not while it imports."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
         yield

@@ -96,7 +96,7 @@ class LendingHalf:
         self._lent.popleft()
 
     def _take_all_back(self) -> None:
-        while self._lent:  # only after an error, which a second one must not hide
+        while self._lent:  # the loop runs only after an error, which a second one must not hide
             with contextlib.suppress(pydoca.DocaError):
                 self._lent.pop()[1].close()
 

@@ -53,7 +53,7 @@ def _run_half(
 
 
 def _run_for_front_end(arguments: argparse.Namespace) -> int:
-    """Errors go to the front end, too: it has the errors of both halves, and shows the cause."""
+    """Runs a half. Errors also go to the front end, which has the errors of both halves and shows the cause."""
     with socket.socket(fileno=arguments.front_end) as connection:
         reporter = FrontEnd(connection)
         try:
@@ -86,7 +86,7 @@ def _run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
 
 
 def _files(paths: list[str]) -> list[str]:
-    """The paths; a destination that is a directory stands for the file in it."""
+    """The paths; for a destination that is a directory, the file in it."""
     *others, last = paths
     return [*others, os.path.join(last, os.path.basename(others[0])) if others and os.path.isdir(last) else last]
 

@@ -20,7 +20,7 @@ class Source:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        # Without O_NONBLOCK, opening a FIFO would wait for a writer.
+        # O_NONBLOCK, because opening a FIFO would else wait for a writer.
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self.size = self._checked_size()
@@ -39,7 +39,7 @@ class Source:
     ) -> None:
         self.stop()
         if self._map is not None:
-            with contextlib.suppress(BufferError):  # after an error its frames may still hold a view
+            with contextlib.suppress(BufferError):  # the frames of an error may still hold a view
                 self._map.close()
         os.close(self._fd)
 

@@ -100,10 +100,10 @@ class Plan:
 @dataclass(frozen=True)
 class _Piece:
     remote: pydoca.Mmap
-    address: int  # in the host's memory
+    address: int  # an address in the host's memory
     size: int
     window: Window
-    is_last: bool  # of its window
+    is_last: bool  # whether the piece is the last of its window
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Transfer:
         self._memory = pydoca.alloc(plan.piece_size * plan.in_flight)
         self._free: asyncio.Queue[int] = asyncio.Queue()
         self._started: asyncio.Queue[_Started | None] = asyncio.Queue()
-        self._windows: dict[int, pydoca.Mmap] = {}  # imported, by offset
+        self._windows: dict[int, pydoca.Mmap] = {}  # the imported windows, by offset
         self.pieces = 0
         self.bytes_done = 0
 
@@ -143,13 +143,13 @@ class Transfer:
             inventory = stack.enter_context(pydoca.BufInventory(2 * self._plan.in_flight))
             read = await stack.enter_async_context(reader.reading(self._plan.in_flight))
             thread = stack.enter_context(ThreadPoolExecutor(1, "pydoca-writer"))
-            stack.callback(self._destination.interrupt)  # after an error, so that the thread does not wait on
+            stack.callback(self._destination.interrupt)  # lets the thread end after an error
             await together(self._start_tasks(read, inventory, local), self._finish_tasks(thread, progress))
 
     async def _start_tasks(self, read: Read, inventory: pydoca.BufInventory, local: pydoca.Mmap) -> None:
         async for piece in self._pieces():
             slot = await self._free.get()
-            # Without names for the bufs, because a buf that lives on in this frame would keep its window open.
+            # The bufs have no names here, because a buf that lives on in this frame would keep its window open.
             task = read(
                 inventory.get_by_data(piece.remote, piece.address, piece.size),
                 inventory.get_by_addr(local, local.addr + slot * self._plan.piece_size, piece.size),
@@ -170,7 +170,7 @@ class Transfer:
             while writes:
                 await self._written(*writes.popleft(), progress)
         finally:
-            for write, _ in writes:  # after an error: they would fail, too
+            for write, _ in writes:  # writes are left only after an error, and would fail
                 write.cancel()
 
     async def _finish(self, started: _Started) -> None:
@@ -220,6 +220,6 @@ class Transfer:
         return remote
 
     def _close_windows(self) -> None:
-        for remote in self._windows.values():  # only after an error, which a second one must not hide
+        for remote in self._windows.values():  # windows are left only after an error, which a second one must not hide
             with suppress(pydoca.DocaError):
                 remote.close()

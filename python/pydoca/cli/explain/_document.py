@@ -29,7 +29,7 @@ def document_of(answer: Answer, table: Table) -> dict[str, Any]:
 
 
 def _value_now(answer: OldName) -> dict[str, Any]:
-    """The value that an old name stands for today: the one with its last words, with PCI in place of DPU."""
+    """The value that an old name means today: the one with its last words, with PCI in place of DPU."""
     words = answer.name.replace("_DPU_", "_PCI_")
     found = [
         value
@@ -138,7 +138,7 @@ def _signature(value: object) -> str:
 
 
 def _first_paragraph(value: object) -> str:
-    """Of its docstring; empty for a constant, whose docstring is that of its type."""
+    """The first paragraph of the docstring; empty for a constant, whose docstring is that of its type."""
     has_own = callable(value) or inspect.isdatadescriptor(value) or inspect.ismodule(value)
     doc = inspect.getdoc(value) if has_own else ""
     return " ".join((doc or "").split("\n\n")[0].split())
@@ -157,7 +157,7 @@ def used_names(example: str, variables: Mapping[str, str]) -> list[str]:
 
 
 def parse_example(example: str) -> ast.AST:
-    """The example's syntax tree; await, async for and async with stand in it as in a coroutine."""
+    """The example's syntax tree; the example may contain await, async for and async with."""
     tree: ast.AST = compile(example, "example", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     return tree
 

@@ -32,7 +32,7 @@ class EnumValue:
 class PythonName:
     name: str  # "Mmap.export_pci"
     means: object
-    entries: tuple[Entry, ...]  # that it stands for, those first of which it is the first name
+    entries: tuple[Entry, ...]  # the entries of DOCA that it means; first those whose first name it is
 
 
 Answer: TypeAlias = Entry | OldName | EnumValue | PythonName | Status | State
@@ -112,7 +112,7 @@ class Names:
         found = [name for name in self._shown if len(end) > 3 and name.casefold().rpartition(".")[2].startswith(end)]
         owner = key.rpartition(".")[0]
         found.sort(key=lambda name: -difflib.SequenceMatcher(None, owner, name.casefold().rpartition(".")[0]).ratio())
-        # Of few letters, most are the same in words that mean something else.
+        # Most of a few letters are the same in words that mean something else.
         close = difflib.get_close_matches(key, self._shown_by_key, n=most, cutoff=0.8 if len(key) < 6 else 0.6)
         return list(dict.fromkeys([*[self._shown_by_key[each] for each in close], *found]))[:most]
 
@@ -120,7 +120,7 @@ class Names:
         yield key
         yield f"doca_{key}"
         owner, _, rest = key.partition(".")
-        if rest and owner in self._table.variables:  # as "pe.progress"
+        if rest and owner in self._table.variables:  # a name such as "pe.progress"
             yield f"{self._table.variables[owner]}.{rest}".casefold()
 
     def _renamed_by_prefix(self, key: str) -> list[Answer]:
@@ -131,13 +131,13 @@ class Names:
         return []
 
     def _ended_by(self, key: str) -> list[Answer]:
-        """The one name of DOCA that ends with these words, which begin behind its library: "get_server_ctx"."""
+        """The only name of DOCA that ends with these words, which begin after its library: "get_server_ctx"."""
         ended = {id(entry): entry for name, entry in self._table.entries.items() if name.endswith(f"_{key}")}
         return list(ended.values()) if len(ended) == 1 and "_" in key else []
 
     @cached_property
     def _full(self) -> dict[str, Answer]:
-        """By every spelling that means one name. Earlier kinds of names precede later ones."""
+        """The answers by every spelling that means one name. Earlier kinds of names precede later ones."""
         found: dict[str, Answer] = {}
         for spelling, answer in self._every_spelling():
             found.setdefault(spelling.casefold(), answer)
@@ -178,7 +178,7 @@ class Names:
 
     @cached_property
     def _short(self) -> dict[str, list[Answer]]:
-        """Ends of names: "memcpy", "stopping"."""
+        """The answers by ends of names: "memcpy", "stopping"."""
         found: dict[str, dict[int, Answer]] = {}
         for state in self._table.states.values():
             found.setdefault(state.name.rpartition(" ")[2], {})[id(state)] = state
@@ -189,7 +189,7 @@ class Names:
 
     @cached_property
     def _shown(self) -> list[str]:
-        """What similar() offers."""
+        """The names that similar() offers."""
         table = self._table
         states = (state.c or state.name for state in table.states.values())
         errors = (error.__name__ for status in table.statuses.values() if (error := exception_of(status)))

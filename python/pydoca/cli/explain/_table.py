@@ -44,7 +44,7 @@ class State:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a call answers a status, and what to do then. Of calls that pydoca does not have, both may be empty."""
+    """The reason why a call answers a status, and the remedy. Both may be empty for calls that pydoca does not have."""
 
     status: str
     cause: str
@@ -65,10 +65,10 @@ class Entry:
     example: str = ""
     when: tuple[str, ...] = ()  # names of states; empty: any
     errors: tuple[Reason, ...] = ()
-    values: Mapping[str, int] = field(default_factory=dict)  # of an enum, by DOCA's names
-    prefix: str = ""  # which these have before Python's
+    values: Mapping[str, int] = field(default_factory=dict)  # an enum's values, by DOCA's names
+    prefix: str = ""  # DOCA's prefix of these names, where Python has its own
     old: tuple[str, ...] = ()
-    now: tuple[str, ...] = ()  # of an old name: what took its place
+    now: tuple[str, ...] = ()  # what took the place of an old name
     not_yet: str = ""
     out: str = ""
 
@@ -89,7 +89,7 @@ class Library:
     title: str
     header: str
     about: str
-    entries: tuple[tuple[Entry, ...], ...]  # by row
+    entries: tuple[tuple[Entry, ...], ...]  # the entries, row by row
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class Table:
     states: Mapping[str, State]
     statuses: Mapping[str, Status]
     variables: Mapping[str, str]  # the objects of the examples, by name: their classes
-    prefixes: Mapping[str, str]  # of old names, and what they are now
-    own: frozenset[str]  # names of Python that stand for nothing in DOCA
+    prefixes: Mapping[str, str]  # the prefixes of old names, and what they are now
+    own: frozenset[str]  # names of Python that mean nothing in DOCA
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
@@ -112,7 +112,7 @@ class Table:
 
     @cached_property
     def by_python(self) -> dict[str, list[Entry]]:
-        """Names of Python without parameters, and what they stand for."""
+        """The entries that each name of Python, without parameters, means."""
         found: dict[str, list[Entry]] = {}
         for entry in self.entries.values():
             for name in dict.fromkeys(base_name(each) for each in entry.python):
@@ -152,8 +152,9 @@ def load(path: Path = FILE) -> Table:
 
 
 def expand(pattern: str, sets: Mapping[str, list[str]]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The names of a pattern, each with the words that stand for its parts: {a,b} is one of these words, <name> one of
-    the words of that set."""
+    """The names of a pattern, each with the words that replace its parts: {a,b} is one of these words, <name> one of
+    the words of that set.
+    """
     parts = dict.fromkeys(re.findall(r"\{[^}]*\}|<\w+>", pattern))
     choices = [part[1:-1].split(",") if part[0] == "{" else sets[part[1:-1]] for part in parts]
     for words in itertools.product(*choices):
@@ -235,7 +236,7 @@ class _Reader:
         return state
 
     def _errors(self, row: dict[str, Any], is_there: bool) -> Iterator[Reason]:
-        """Those of the row, and those of a call in another state, in the order of their numbers."""
+        """The errors of the row, and those of a call in another state, in the order of their numbers."""
         texts: dict[str, str] = {}
         for state in row.get("when", []):
             otherwise = self._states[state].otherwise

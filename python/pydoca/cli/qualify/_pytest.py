@@ -30,7 +30,7 @@ class NotInstalled(CommandError):
 
 def add_options(parser: Parser, *, without: tuple[str, ...] = ()) -> None:
     """The options of the plug-in, without its prefix; devices are words."""
-    parser.usage_code = 4  # as pytest's
+    parser.usage_code = 4  # pytest's code for a wrong command line
     devices = next(option for option in OPTIONS if option.name == "device")
     parser.add_argument("device", nargs="*", metavar="DEVICE", type=utf8, help=devices.help)
     for option in OPTIONS:
@@ -46,7 +46,7 @@ def add_options(parser: Parser, *, without: tuple[str, ...] = ()) -> None:
 
 
 def to_words(arguments: argparse.Namespace) -> list[str]:
-    """What the arguments are for pytest."""
+    """The arguments as pytest's command line."""
     words = [f"--pydoca-device={device}" for device in arguments.device]
     for option in OPTIONS:
         value = getattr(arguments, option.name.replace("-", "_"), None)
@@ -84,7 +84,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def is_count_of_processes(text: str, least: int = 0) -> bool:
-    """0 is xdist's word for no other process."""
+    """Whether the text is a number of processes; 0 is xdist's word for no other process."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_PROCESSES))
     return is_number and least <= int(text) <= MOST_PROCESSES
 
@@ -126,7 +126,7 @@ def run_pytest(
 
 
 def _command(words: list[str], tests: list[str] | None) -> str:
-    """What a run needs to go on, beside its directory, which has its options."""
+    """The command that continues a run; the run's directory has the other options."""
     parts = ["pydoca", "qualify", *(f"--tests={path}" for path in tests or [])]
     parts += [f"--select={words[words.index('-k') + 1]}"] if "-k" in words else []
     return shlex.join(parts)

@@ -1,4 +1,4 @@
-"""Why no run has begun, for programs: the `reason` of --json."""
+"""The reason why no run has begun, for programs: the `reason` of --json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share that look at runs which have been made."""
+"""Functions for the commands that read runs which have ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydoca.cli._errors import CommandError
 
 _SHOWN = 5  # runs in a directory
 _WRONG = 5  # paths that are not runs
-USAGE = 4  # of every command of qualification
+USAGE = 4  # the exit code of a wrong command line, for every command of qualification
 
 if TYPE_CHECKING:
     from pydoca.qualify.history import Runs
@@ -28,7 +28,7 @@ def add_runs(parser: Parser, help: str) -> None:
 
 
 def load(paths: Sequence[str]) -> Runs:
-    """Raises Refused, which says of each path why it is not a run, and which runs are inside."""
+    """The runs at the paths. Raises Refused, which says of each path why it is not a run, and which runs are inside."""
     from pydoca.qualify.history import load_runs
 
     runs, wrong = [], []
@@ -63,7 +63,7 @@ def write(path: str, text: str) -> None:
 
 
 def percent(text: str) -> float:
-    """As a fraction: "3%" and "3 %" are 0.03."""
+    """The percentage as a fraction: "3%" and "3 %" are 0.03."""
     import argparse
 
     number = text.strip().removesuffix("%").strip()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.history import Comparison
 
 _RULE = "regress:"
-NOTHING_COMPARED = 5  # as of a run in which nothing was tested
+NOTHING_COMPARED = 5  # also the exit code of a run in which nothing was tested
 
 
 def add(subparsers: Subparsers) -> None:

@@ -106,7 +106,7 @@ def _scheduler(text: str) -> str:
 
 
 def _processes(arguments: argparse.Namespace) -> int:
-    """As many as half of the cores, at most four: cards that share cores disturb one another."""
+    """The number of processes: half of the cores, at most four, because cards that share cores disturb one another."""
     from pydoca.cli.qualify._pytest import MOST_PROCESSES, is_count_of_processes
 
     text = arguments.workers
@@ -138,7 +138,7 @@ def _order(arguments: argparse.Namespace) -> Order:
 
 
 def _files(arguments: argparse.Namespace) -> tuple[SentFile, ...]:
-    """Read here, so that a wrong limits file is refused before anything runs."""
+    """The files, read here so that a wrong limits file is refused before anything runs."""
     from pydoca.qualify.fleet.order import OrderError, SentFile
     from pydoca.qualify.limits.file import LimitsError, read_limits
 

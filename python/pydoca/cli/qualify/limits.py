@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _problems(file: LimitsFile, run: RunRecord | None) -> list[str]:
-    """For which a run like that one would refuse the file, or end with errors."""
+    """The reasons why a run like the given one would refuse the file, or end with errors."""
     from pydoca.qualify.limits import Limits
     from pydoca.qualify.limits.match import mismatch
 

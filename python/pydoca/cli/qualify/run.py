@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class RunInterrupted(CommandError):
     """Ctrl-C, while no case was running."""
 
-    exit_code = 2  # of an interrupted run, also by pytest's numbers
+    exit_code = 2  # also pytest's number for an interrupted run
 
 
 def add(subparsers: Subparsers) -> None:
@@ -40,7 +40,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ctrl-C has the exit code of the documentation, also before and behind what the plug-in sees of it."""
+    """Runs pytest. Ctrl-C gives the exit code that the documentation names, also outside the plug-in's part."""
     try:
         return _run(arguments)
     except KeyboardInterrupt:
@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return fleet.run(arguments)
     words = to_words(arguments)
     if not arguments.out and not arguments.resume:
-        words.append("--pydoca-out=runs")  # also where no device is named
+        words.append("--pydoca-out=runs")  # a device need not be named
     code, front_end = run_pytest(words, arguments.tests, on_stderr=arguments.json)
     if arguments.json:
         print_json(_document(code, front_end))
@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _document(code: int, front_end: FrontEnd) -> dict[str, Any]:
-    """The runs that have begun, which have a directory; and why there is none, or no more."""
+    """The runs that have begun, which have a directory, and the reason why there is none, or not another one."""
     session = front_end.session
     runs = [_summary(each) for each in session.runs.values() if each.has_begun] if session else []
     document = {"exit_code": code, "runs": runs}

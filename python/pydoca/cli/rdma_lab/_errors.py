@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-TIMED_OUT = 124  # as timeout(1) has it
+TIMED_OUT = 124  # the code of timeout(1)
 NOT_REPORTED = 125
-NOT_FOUND = 127  # as a shell has it
+NOT_FOUND = 127  # the code of a shell
 
 
 class LabError(Exception):

@@ -49,7 +49,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    status: int  # of the command, as a shell reports it
+    status: int  # the exit code of the command, as a shell reports it
     accel: str
     kernel: str
     boot_seconds: float
@@ -189,7 +189,7 @@ def _script(job: Job, accel: str) -> bytes:
     variables = {**job.environment, "USER": "root", "LOGNAME": "root"}
     variables |= {"XDG_RUNTIME_DIR": "/run/lab", "PYDOCA_RDMA_LAB": "1"}
     if accel == "tcg":
-        variables.pop("OPENBLAS_CORETYPE", None)  # may name this machine's CPU; the guest lacks its instructions
+        variables.pop("OPENBLAS_CORETYPE", None)  # it may name this machine's CPU; the guest lacks its instructions
     assignments = [f"{name}={value}" for name, value in variables.items()]
     command = ["chroot", "/root", "/usr/bin/env", "-i", "-C", str(job.directory), *assignments, *job.command]
     lines = ["set_up() {", *set_up, "}", f"run_command() {{ {shlex.join(command)}; }}", ""]

@@ -13,7 +13,7 @@ _END = "TRAILER!!!"
 
 
 def build(modules: list[Path], job: bytes) -> bytes:
-    """In the format that cpio calls newc, the only one that the kernel reads."""
+    """The archive in cpio's format newc, the only one that the kernel reads."""
     return b"".join(_entries(modules, job))
 
 

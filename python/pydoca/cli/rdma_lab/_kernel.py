@@ -39,7 +39,7 @@ _SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
 class Kernel:
     release: str
     image: Path
-    modules: list[Path]  # in the order in which they are loaded
+    modules: list[Path]  # listed in the order in which they are loaded
 
 
 def get(tell: Callable[[str], None]) -> Kernel:
@@ -108,7 +108,7 @@ def _packages(release: str) -> list[str]:
 
 
 def _image(root: Path, release: str) -> Path:
-    """From Debian 14 on the image stands beside the modules, as systemd expects."""
+    """The kernel's image; Debian 14 and later have it beside the modules, as systemd expects."""
     places = [root / "boot" / f"vmlinuz-{release}", root / "usr" / "lib" / "modules" / release / "vmlinuz"]
     for place in places:
         if place.exists():
@@ -140,7 +140,7 @@ def _files_of(root: Path, release: str, module: str) -> list[Path]:
 
 
 def _unpack(image: bytes) -> bytes:
-    """The kernel in a bootable image: an emulated CPU would take seconds to unpack it at each boot."""
+    """The kernel in a bootable image, unpacked because an emulated CPU would take seconds for that at each boot."""
     sectors = image[_SETUP_SECTORS]
     offset, size = struct.unpack_from("<II", image, _PAYLOAD)
     begin = (sectors + 1) * 512 + offset

@@ -1,4 +1,4 @@
-"""Between the command line and the guest: what the guest is to run, and where its output goes."""
+"""The link between the command line and the guest: what the guest runs, and where its output goes."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ _PROGRAMS = {
     "rdma": "iproute2",
     "setpriv": "util-linux",
 }
-# Those that get the kernel; zstd is needed only for a kernel that is compressed with it.
+# The programs that get the kernel; zstd is needed only for a kernel that is compressed with it.
 _PACKAGES = {**_PROGRAMS, "apt-cache": "apt", "apt-get": "apt", "dpkg-deb": "dpkg", "zstd": "zstd"}
-# What users run in a guest, by the beginning of its name.
+# Programs that users run in a guest, by the beginning of their names.
 _PACKAGES_OF_COMMANDS = {
     "ibv_": "ibverbs-utils",
     "ib_": "perftest",

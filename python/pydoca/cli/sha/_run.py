@@ -50,7 +50,7 @@ class _Digest:
     digest: str
 
     def __str__(self) -> str:
-        """As sha256sum: a name with a backslash or an end of line is escaped, and a backslash begins the line."""
+        """The line as sha256sum prints it: a line with an escaped backslash or end of line begins with a backslash."""
         name = self.file.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
         return f"{'' if name == self.file else chr(92)}{self.digest}  {name}"
 
@@ -107,7 +107,7 @@ class _Hasher:
         return _Digest(file.path, size, bytes(self._target).hex())
 
     async def _digest_pieces(self, file: _Input, reporter: Terminal) -> int:
-        """The first piece is in the first half. Returns the size of the message."""
+        """Hashes the pieces; the first one is in the first half. Returns the size of the message."""
         task = self._sha.partial_hash(None, self._target, self._algorithm, submit=False)
         half, count, size = 0, _PIECE, 0
         while count == _PIECE:
@@ -136,13 +136,13 @@ class _Input:
         self.path = path
         if path == STANDARD_INPUT and sys.stdin is None:
             raise CommandError("standard input is closed; give files")
-        # Without O_NONBLOCK, opening a FIFO would wait for a writer.
+        # O_NONBLOCK, because opening a FIFO would else wait for a writer.
         self._fd = 0 if path == STANDARD_INPUT else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         status = os.fstat(self._fd)
         if stat.S_ISDIR(status.st_mode):
             self.__exit__(None, None, None)
             raise CommandError(f"{path}: a directory; give files")
-        self.size = status.st_size  # 0 for what has no size
+        self.size = status.st_size  # 0 for a file without a size
         self._has_to_wait = not stat.S_ISREG(status.st_mode)
 
     def __enter__(self) -> _Input:

@@ -28,7 +28,7 @@ def _add_part(parts: Subparsers, name: str, description: str) -> None:
     )
     parser.add_argument("--async", dest="is_async", action="store_true", help="asynchronous mode: operations are tasks")
     parser.add_argument(
-        *("--async_num_tasks", "--async-num-tasks", "--qdepth"),  # by the releases of DOCA
+        *("--async_num_tasks", "--async-num-tasks", "--qdepth"),  # the names in the releases of DOCA
         type=count,
         metavar="N",
         help="with --async: tasks of each kind (default: 1)",

@@ -13,8 +13,10 @@ _SLICE = 0.01  # seconds of a synchronous wait, after which the loop handles sig
 
 
 class Counter(Protocol):
-    """publish() makes the value of one that is known, and returns the previous one where the event tells it; wait()
-    returns the value that came.
+    """A known value is published, and a value is waited for.
+
+    publish() replaces the value `over`, and returns the previous one where the event tells it; wait() returns the value
+    that came.
     """
 
     @property

@@ -116,7 +116,7 @@ def _read_clocks(device: pydoca.Device) -> None:
 
 
 def _listen(device: pydoca.Device) -> None:
-    """A client, and the server at the other end of the link that it talks to."""
+    """Connects a client with a server at the other end of its link."""
     with both_sides(device) as sides, Stand() as stand:
         link = messages.Link(stand, sides)
         link.at_host.send(b"a message")
@@ -130,7 +130,7 @@ def _import_map(device: pydoca.Device) -> None:
 
 
 def _import_event(device: pydoca.Device) -> None:
-    """An event that the other end of the link sets."""
+    """Imports an event, which the other end of the link sets."""
     with (
         both_sides(device) as sides,
         duty("an event of the other side"),
@@ -142,7 +142,7 @@ def _import_event(device: pydoca.Device) -> None:
 
 
 def _has_server(info: pydoca.DeviceInfo) -> bool:
-    """A server is behind a representor, which only physical functions of the DPU have."""
+    """Whether a server can start: it is behind a representor, which only physical functions of the DPU have."""
     return info.supports("comch_server") and info.supports("representors")
 
 

@@ -20,12 +20,12 @@ def view(memory: Buffer) -> Bytes:
 
 
 def zeros(size: int, seed: int = 0) -> Bytes:
-    """Bytes of 0."""
+    """The bytes 0."""
     return np.zeros(size, np.uint8)
 
 
 def ones(size: int, seed: int = 0) -> Bytes:
-    """Bytes of 0xFF."""
+    """The bytes 0xFF."""
     return np.full(size, 0xFF, np.uint8)
 
 

@@ -38,7 +38,7 @@ def answer_pings(device: str, side: _Side, ping: bytes, pong: bytes) -> int:
 
 
 def add_many(device: str, side: _Side, blob: bytes, count: int) -> None:
-    """One of several writers of an event."""
+    """Adds to an event, as one of several writers."""
     with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:
         for _ in range(count):
             event.update_add(1)

@@ -201,7 +201,7 @@ def _take_turns(
     algorithm: Algorithm,
     what: str,
 ) -> None:
-    """Four pieces of each message, one of each at a time."""
+    """Hashes four pieces of each message, one of each at a time."""
     block, tasks = pydoca.Sha.partial_hash_block_size(sha.device.info, algorithm), []
     for text, source, digest in messages:
         source.data(0, len(text))[:] = view(text)

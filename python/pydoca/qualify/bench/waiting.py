@@ -37,7 +37,7 @@ def finish(task: pydoca.Task, what: str) -> Any:
 
 
 def finish_all(pe: pydoca.ProgressEngine, tasks: Iterable[pydoca.Task], what: str) -> None:
-    """Waits for all of them."""
+    """Waits for all of these tasks."""
     with duty(what):
         pe.run_until(tasks, timeout=PATIENCE)
 

@@ -58,7 +58,7 @@ class Walk:
             require_equal(array, model, f"step {self.steps}, {choice.__name__}: memory {number}")
 
     def _place(self) -> tuple[int, int, int]:
-        """A map, an offset and a length."""
+        """A random map, offset and length."""
         begin = self.rng.randrange(SIZE)
         return self.rng.randrange(3), begin, self.rng.randint(1, SIZE - begin)
 
@@ -67,14 +67,14 @@ class Walk:
         return self.bufs.keep(self.inventory.get_by_data(mmap, mmap.addr + begin, size))
 
     def write(self) -> None:
-        """The processor writes random bytes."""
+        """Writes random bytes, by the processor."""
         number, begin, size = self._place()
         data = view(self.rng.randbytes(size))
         self.arrays[number][begin : begin + size] = data
         self.model[number][begin : begin + size] = data
 
     def copy(self) -> None:
-        """A copy between two random places."""
+        """Copies between two random places."""
         (from_, begin, size), (to, place, room) = self._place(), self._place()
         size = min(size, room)
         if from_ == to and begin < place + size and place < begin + size:
@@ -86,12 +86,12 @@ class Walk:
         self.model[to][place : place + size] = self.model[from_][begin : begin + size]
 
     def restart(self) -> None:
-        """The copy engine stops and starts."""
+        """Stops and starts the copy engine."""
         self.dma.stop()
         self.dma.start()
 
     def remap(self) -> None:
-        """A map stops, refuses a buf, and starts."""
+        """Stops a map, which then refuses a buf, and starts it."""
         mmap = self.maps[self.rng.randrange(3)]
         mmap.stop()
         with refused("a buf of a stopped map", pydoca.BadStateError):
@@ -99,7 +99,7 @@ class Walk:
         mmap.start()
 
     def misuse(self) -> None:
-        """Two calls that must be refused."""
+        """Makes two calls that must be refused."""
         mmap = self.maps[self.rng.randrange(3)]
         with refused("a buf beyond its map", pydoca.InvalidValueError):
             self.inventory.get_by_addr(mmap, mmap.addr + SIZE, self.rng.randint(1, SIZE))
@@ -107,7 +107,7 @@ class Walk:
             self.dma.start()
 
     def signal(self) -> None:
-        """An addition to the sync event."""
+        """Adds to the sync event."""
         if self.event is None:
             return
         amount = self.rng.getrandbits(64)

@@ -1,4 +1,4 @@
-"""What is right: limits of measurements, exact values of the inventory, and what is waived."""
+"""The right values: limits of measurements, exact values of the inventory, and waivers."""
 
 from pydoca.qualify.limits.own import OwnLimit
 from pydoca.qualify.limits.table import Limits

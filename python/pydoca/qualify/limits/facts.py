@@ -1,4 +1,4 @@
-"""What limits files can match of a device, as texts."""
+"""The facts about a device that limits files can match, as texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PCI, _RDMA = Path("/sys/bus/pci/devices"), Path("/sys/class/infiniband")
 
 
 def facts_of(info: pydoca.DeviceInfo) -> dict[str, str]:
-    """Empty texts are not known. Reads files of the kernel; the device is not opened."""
+    """The facts; one that is not known is an empty text. Reads files of the kernel; the device is not opened."""
     real = info.backend != "sim"
     return {
         "backend": info.backend,

@@ -61,7 +61,7 @@ class LimitsFile:
 
 
 def read_limits(path: str | Path) -> LimitsFile:
-    """Raises LimitsError."""
+    """The limits of a file. Raises LimitsError."""
     try:
         document = _core.read_toml(os.fsencode(path), _date)
     except OSError as error:
@@ -72,7 +72,7 @@ def read_limits(path: str | Path) -> LimitsFile:
 
 
 def _date(text: str) -> datetime.date | str:
-    """A text where it is a date and a time, or a time."""
+    """The date; a text that is a date and a time, or a time, as it is."""
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
@@ -80,7 +80,7 @@ def _date(text: str) -> datetime.date | str:
 
 
 class _Reader:
-    """Names the place of what it refuses."""
+    """Reads tables; names the place of what it refuses."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -153,7 +153,7 @@ class _Reader:
             yield Waiver(name, reason, until, f"{self._short}: {place}")
 
     def _entries(self, place: str, given: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Also [limit.dma.bw], whose name TOML takes apart."""
+        """The entries of a table, also of [limit.dma.bw], whose name TOML takes apart."""
         yield from self._leaves(place, "", self._any_table(place, given), keys)
 
     def _leaves(
@@ -220,7 +220,7 @@ class _Reader:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """{"pcie": {"speed": ...}} as "pcie.speed"."""
+    """The table with dotted names: {"pcie": {"speed": ...}} as "pcie.speed"."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")

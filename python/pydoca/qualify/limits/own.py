@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OwnLimit:
-    """In the measurement's unit; a file's limit of that name replaces it."""
+    """A limit in the measurement's unit; a file's limit of that name replaces it."""
 
     min: float | None = None
     max: float | None = None

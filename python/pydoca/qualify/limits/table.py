@@ -41,7 +41,7 @@ class Limits:
         force: bool = False,
         today: datetime.date | None = None,
     ) -> Limits:
-        """Raises LimitsError for a file that is wrong, or that is not for a device with these facts."""
+        """Reads the files. Raises LimitsError for one that is wrong, or that is not for a device with these facts."""
         files = [read_limits(path) for path in paths]
         golden = read_limits(baseline) if baseline else None
         for file in [*files, *([golden] if golden else [])]:
@@ -76,9 +76,9 @@ class Limits:
         return limit and replace(limit, waived=self._waived(name))
 
     def unjudged(self, measured: Iterable[str], allowed: Iterable[str] = ()) -> dict[str, str]:
-        """The limits and expectations that have judged nothing: of each name, what is to be said.
+        """The limits and expectations that have judged nothing: the sentence about each, by name.
 
-        allowed: names and patterns of those that may.
+        allowed: names and patterns of limits that may judge nothing.
         """
         names, excused = list(measured), list(allowed)
         limits = [
@@ -125,7 +125,7 @@ class Limits:
         return list(wrong)
 
     def _found(self, name: str) -> FileLimit | None:
-        """An exact name before patterns, a longer pattern before shorter ones, a later file before earlier ones."""
+        """The limit by this name: exact names before patterns, longer ones before shorter ones, later files first."""
         fitting = [
             (each.name == name, len(each.name), index, each)
             for index, file in enumerate(self._files)

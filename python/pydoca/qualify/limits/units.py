@@ -14,7 +14,7 @@ class UnitError(ValueError):
 @dataclass(frozen=True)
 class Unit:
     dimension: str
-    factor: float  # to the base unit of the dimension
+    factor: float  # multiplies a value into the base unit of the dimension
 
 
 _SI = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -64,7 +64,7 @@ def unit_of(text: str) -> Unit:
 
 
 def convert(value: float, unit: str, to: str) -> float:
-    """Raises UnitError for units of two dimensions."""
+    """The value in another unit. Raises UnitError for units of two dimensions."""
     if unit == to:
         return value
     source, target = unit_of(unit), unit_of(to)

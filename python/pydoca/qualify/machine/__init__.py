@@ -17,7 +17,7 @@ from pydoca.qualify.machine.software import SOFTWARE
 
 __all__ = ["changes", "counters", "hostname", "inventory", "models_in_force", "text_of"]
 
-# They differ from one moment to the next, and tell nothing by that.
+# These facts differ from one moment to the next, so their changes tell nothing.
 _MOVING = ("device.temperature", "cpu.load")
 
 
@@ -46,19 +46,19 @@ def changes(before: Mapping[str, Fact], after: Mapping[str, Fact]) -> list[tuple
 
 
 def hostname(facts: Mapping[str, Fact]) -> str:
-    """Of the machine with this inventory; of this machine, where it does not say."""
+    """The name of the machine with this inventory; of this machine when the inventory has none."""
     return str(facts.get("hostname", {}).get("value") or socket.gethostname())
 
 
 def text_of(fact: Fact | None) -> str:
-    """For people."""
+    """The fact as people read it."""
     if fact is None:
         return "not read"
     return f"absent: {fact['absent']}" if "absent" in fact else str(fact.get("value"))
 
 
 def _read(read: Callable[[], Any]) -> Fact:
-    """Whatever a file of the system contains, the inventory goes on."""
+    """The fact. Any error of the read becomes an absent fact: a file of the system may contain anything."""
     try:
         return {"value": read()}
     except Late as reason:

@@ -1,4 +1,4 @@
-"""What a device counts, and how warm it is: numbers that a run follows from case to case."""
+"""The device's counters and its temperature: numbers that a run follows from case to case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PCI = ("device.aer_correctable", "device.aer_nonfatal", "device.aer_fatal", "de
 
 
 def counters(device: Device, *, root: Path = Path("/")) -> dict[str, float]:
-    """By name; empty of a simulated device. What cannot be read is left out."""
+    """The counters by name; empty for a simulated device. A counter that cannot be read is left out."""
     try:
         folder = function_folder(root, device)
     except Absent:
@@ -29,7 +29,7 @@ def _of_function(root: Path, device: Device) -> Iterator[tuple[str, float]]:
 
 
 def _of_ports(folder: Path) -> Iterator[tuple[str, float]]:
-    """Of the RDMA device: "mlx5_0/1/hw_counters/out_of_sequence"."""
+    """The counters of the RDMA device: "mlx5_0/1/hw_counters/out_of_sequence"."""
     for file in sorted(folder.glob("infiniband/*/ports/*/*counters/*")):
         name = "/".join((file.parts[-5], *file.parts[-3:]))
         try:

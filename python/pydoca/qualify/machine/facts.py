@@ -10,7 +10,7 @@ Fact: TypeAlias = Mapping[str, Any]
 
 
 class Absent(Exception):
-    """Why a fact cannot be read."""
+    """A fact that cannot be read; the message is the reason."""
 
 
 class Late(Absent):
@@ -32,7 +32,7 @@ def content(path: Path) -> str:
 
 
 def folder(path: Path) -> list[Path]:
-    """Its entries in order; absent, where it has none."""
+    """The entries of a folder in order. Raises Absent when it has none."""
     if not path.is_dir():
         raise Absent(f"there is no {path}")
     if not (found := sorted(path.iterdir())):

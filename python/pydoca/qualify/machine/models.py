@@ -1,4 +1,4 @@
-"""What makes a device behave as a program says: a fault plan, a timing model. Of both a report must tell."""
+"""The models that make a device behave as a program says, fault plans and timing models; a report must tell of both."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _driver_version(root: Path, device: Device) -> str:
 
 
 def _of_ibdev(name: str) -> Callable[[Path, Device], str]:
-    """Of the RDMA device that belongs to the function."""
+    """Reads a fact of the RDMA device that belongs to the function."""
 
     def read(root: Path, device: Device) -> str:
         found = sorted(function_folder(root, device).glob(f"infiniband/*/{name}"))

@@ -23,7 +23,7 @@ def _version(package: str) -> Callable[[Path], str]:
 
 
 def _commit(root: Path) -> str:
-    """Of the repository that the run was started in: of the limits and tests of one's own."""
+    """The commit of the repository that the run was started in, which has the user's limits and tests."""
     try:
         line = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
         found = subprocess.run(line, capture_output=True, text=True, timeout=10, check=False)

@@ -11,7 +11,7 @@ __all__ = ["RunDirectory"]
 
 
 def __getattr__(name: str) -> Any:
-    """The directory needs NumPy, and the codec beside it does not: tests without a run do without NumPy."""
+    """Imports the directory late: it needs NumPy, and tests without a run, which use the codec, do without NumPy."""
     if name == "RunDirectory":
         from pydoca.qualify.results.directory import RunDirectory
 

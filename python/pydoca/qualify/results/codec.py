@@ -36,7 +36,7 @@ def case_to_dict(case: CaseRecord) -> dict[str, Any]:
 
 
 def run_to_dict(run: RunRecord) -> dict[str, Any]:
-    """Without its cases."""
+    """The run without its cases."""
     return {each.name: getattr(run, each.name) for each in fields(run) if each.name != "cases"}
 
 
@@ -63,6 +63,6 @@ def _measurement_from_dict(document: Mapping[str, Any]) -> MeasurementRecord:
 
 
 def _known(record: Any, document: Mapping[str, Any]) -> dict[str, Any]:
-    """A later version may have written more."""
+    """The keys that the record knows; a later version may have written more."""
     names = {each.name for each in fields(record)}
     return {name: value for name, value in document.items() if name in names}

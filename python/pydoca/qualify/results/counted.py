@@ -14,7 +14,7 @@ _HEADS = ("time", "after", "counter", "value")
 
 
 class CounterFile:
-    """A simulated device has no counters, and its run no file."""
+    """The file of a run's counters. A simulated device has no counters, and its run has no file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

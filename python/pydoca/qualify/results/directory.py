@@ -24,7 +24,7 @@ from pydoca.qualify.results.samples import read_samples, write_samples
 from pydoca.qualify.results.table import measurements_csv
 from pydoca.qualify.statistics.samples import Array
 
-SCHEMA = 1  # of state.json
+SCHEMA = 1  # the version of state.json
 
 
 class RunDirectory:
@@ -34,14 +34,14 @@ class RunDirectory:
         self.path: Path = Path(path)
         self._counters = CounterFile(self.path / "counters.csv")
         self._stream = Stream()
-        self._bytes = 0  # of results.jsonl
-        self._texts: dict[int, str] = {}  # of the cases that are written, by identity
+        self._bytes = 0  # the size of results.jsonl
+        self._texts: dict[int, str] = {}  # the texts of the cases that are written, by identity
 
     def begin(self, run: RunRecord) -> None:
         """Creates the directory, or takes up the one that is there; looks at the machine, unless the run has that."""
         self.path.mkdir(parents=True, exist_ok=True)
         run.machine, run.machine_after = run.machine or inventory(run.device), {}
-        # A run that goes on: the file may have a case that its state does not know, or half of one.
+        # A run that goes on may have a file with a case that its state does not know, or half of one.
         self._stream = Stream()
         lines = [self._stream.begin(run), *(self._stream.case(case) for case in run.cases)]
         replace_file(self._results, "".join(lines))
@@ -63,7 +63,7 @@ class RunDirectory:
         return f"samples/{write_samples(self.path / 'samples', name, array, warmup=warmup, unit=unit)}"
 
     def read_samples(self, name: str) -> tuple[Array, int]:
-        """What `samples()` has written, by what it returned: all samples, and how many are of the warm-up."""
+        """The samples that `samples()` has written, by the name it returned, and how many are of the warm-up."""
         return read_samples(self.path, name)
 
     def measured(self, name: str) -> Measured:
@@ -114,7 +114,7 @@ class RunDirectory:
         replace_file(self.path / "state.json", f'{{{head},\n"cases": [\n{cases}\n]}}\n')
 
     def _text(self, case: CaseRecord) -> str:
-        """Each case is encoded once: a soak has thousands."""
+        """The text of a case, encoded once: a soak has thousands."""
         if id(case) not in self._texts:
             self._texts[id(case)] = to_json(case_to_dict(case))
         return self._texts[id(case)]

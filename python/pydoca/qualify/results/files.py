@@ -1,4 +1,4 @@
-"""Files that a power cut leaves whole: the old content, or the new one."""
+"""Files that survive a power cut whole: each has the old content or the new one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
 
 
 def write_from(path: Path, offset: int, text: str) -> int:
-    """Replaces what stands behind the offset, and returns the size of the file once all of it is on disk."""
+    """Replaces what follows the offset, and returns the size of the file once all of it is on disk."""
     with path.open("r+b") as file:
         file.truncate(offset)
         file.seek(offset)
@@ -32,12 +32,12 @@ def write_from(path: Path, offset: int, text: str) -> int:
 
 
 def _encoded(text: str) -> bytes:
-    r"""Other bytes than UTF-8, as of a path, arrive as surrogates: the file has \udcff, which JSON reads back."""
+    r"""The text in UTF-8. Other bytes arrive as surrogates: the file has \udcff for one, which JSON reads back."""
     return text.encode(errors="backslashreplace")
 
 
 def sync_folder(folder: Path) -> None:
-    """Names are on disk when their folder is."""
+    """Writes a folder to disk, which makes the names of its files durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -12,10 +12,10 @@ from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.verdicts import Verdict
 
-# What they are called in the format. A MARGINAL or UNJUDGED case has passed; its properties tell more.
+# The verdicts' words in the format. A MARGINAL or UNJUDGED case has passed; its properties tell more.
 _ELEMENTS = {Verdict.FAIL: "failure", Verdict.ERROR: "error", Verdict.SKIPPED: "skipped"}
 
-# The case that stands for the run: its name, and its message, with what is left to run.
+# The case that represents the run: its name, and its message, with what is left to run.
 _NOT_PASSED = {
     Verdict.INTERRUPTED: ("the run ends", "{}"),
     Verdict.INCOMPLETE: ("every limit judges", "limits or expectations have judged nothing; report.html names them"),
@@ -43,7 +43,7 @@ def _suite(root: Element, run: RunRecord) -> None:
 
 
 def _the_run(suite: Element, run: RunRecord) -> None:
-    """A server looks at cases only, and would take such a run for one that has passed."""
+    """Adds a case for a run that did not pass as a whole: a server looks at cases only."""
     name, message = _NOT_PASSED[run.verdict]
     element = SubElement(suite, "testcase", classname="pydoca.qualify", name=name, time="0.000")
     left = f"not run: {share(max(0, run.planned - len(run.cases)), run.planned, 'case')}"

@@ -1,4 +1,4 @@
-"""What the cases of a run wrote, a file each."""
+"""The output of a run's cases, a file each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydoca.qualify.results.files import replace_file
 
 
 def write_logs(folder: Path, run: RunRecord) -> None:
-    """Replaces those that are there: a run that was resumed may have other cases."""
+    """Writes the files and removes old ones: a run that was resumed may have other cases."""
     for old in (folder / "logs").glob("*.log"):
         old.unlink()
     for number, case in enumerate(run.cases):

@@ -21,7 +21,7 @@ _STATUS = {
     Verdict.SKIPPED: "SKIP",
     Verdict.ERROR: "ERROR",
     Verdict.INTERRUPTED: "ERROR",
-}  # of any other verdict: COMPLETE
+}  # any other verdict: COMPLETE
 # MARGINAL is a pass with a warning, as in the exit code.
 _TYPES = {Verdict.PASS: "PASS", Verdict.MARGINAL: "PASS", Verdict.FAIL: "FAIL"}
 _RESULTS = {**_TYPES, Verdict.UNJUDGED: "NOT_APPLICABLE"}
@@ -39,7 +39,7 @@ class Stream:
         return version + self._line(run.begin, {"testRunArtifact": {"testRunStart": _run_start(run)}})
 
     def case(self, case: CaseRecord) -> str:
-        """All lines of the case. It is over, so they come at once."""
+        """All lines of the case, which is over."""
         step, end = str(self._step), case.begin + case.seconds
         self._step += 1
         artifacts = [(case.begin, {"testStepStart": {"name": f"{named(case)}: {case.title}"}})]
@@ -49,7 +49,7 @@ class Stream:
         return "".join(lines)
 
     def end(self, run: RunRecord) -> str:
-        """The last line: a stream without it is not complete."""
+        """The last line, which completes the stream."""
         status = _STATUS.get(run.verdict, "COMPLETE")
         result = _RESULTS.get(run.verdict, "NOT_APPLICABLE") if status == "COMPLETE" else "NOT_APPLICABLE"
         at = run.begin if run.end is None else run.end

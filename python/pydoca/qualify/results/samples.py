@@ -21,7 +21,7 @@ def write_samples(folder: Path, name: str, array: Any, *, warmup: int = 0, unit:
     packed = io.BytesIO()
     np.savez_compressed(packed, samples=samples, warmup=np.int64(warmup), unit=np.str_(unit), name=np.str_(name))
     replace_file(folder / f"{stem}.csv", _csv(samples, warmup))
-    replace_file(folder / f"{stem}.npz", packed.getvalue())  # the last one: that name is taken from here on
+    replace_file(folder / f"{stem}.npz", packed.getvalue())  # written last: its name is taken from here on
     return stem
 
 
@@ -32,7 +32,7 @@ def read_samples(folder: Path, stem: str) -> tuple[Array, int]:
 
 
 def file_name(name: str) -> str:
-    """Letters, digits, dots and dashes: the same name on every file system."""
+    """The name in letters, digits, dots and dashes, which every file system takes."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._")[:120] or "samples"
 
 

@@ -20,17 +20,17 @@ from pydoca.qualify.session.settings import Settings
 class CaseRun:
     """The fixture `pydoca_run`."""
 
-    device: pydoca.DeviceInfo | None  # under test
+    device: pydoca.DeviceInfo | None  # the device under test
     level: str
-    seed: int  # of the run
+    seed: int  # the seed of the run
     node: str
-    repeat: int  # from 0
-    seconds: float  # for one measurement of this case
-    duration: float | None  # of the run, where one was asked for
-    directory: Path | None  # of the run
+    repeat: int  # the number of the repeat, from 0
+    seconds: float  # the time of one measurement of this case
+    duration: float | None  # the duration of the run, where one was asked for
+    directory: Path | None  # the directory of the run
     limits: Limits
     settings: Settings
-    must_stop: Callable[[], bool]  # after Ctrl-C: a case that goes on for long asks
+    must_stop: Callable[[], bool]  # whether Ctrl-C came: a case that goes on for long asks
     save: Callable[..., str]
     choose: Callable[[], pydoca.DeviceInfo]
     measurements: list[MeasurementRecord] = field(default_factory=list)
@@ -57,19 +57,19 @@ class CaseRun:
         return self.limits.expectations
 
     def require_device(self) -> pydoca.DeviceInfo:
-        """Raises pytest.UsageError where no device is chosen, and there is not exactly one."""
+        """The device. Raises pytest.UsageError when none is chosen, and the machine does not have exactly one."""
         if self.device is None:
             self.device = self.choose()
         return self.device
 
     def require_blocks(self) -> None:
-        """Raises NotInBlock where a case that has not failed has made a measurement without its block."""
+        """Raises NotInBlock when a case that has not failed has made a measurement without its block."""
         idle = [each.name for each in self.made if not each.is_begun]
         if idle and not self.failed:
             raise NotInBlock(f"{', '.join(idle)}: made, and never judged; write: with pydoca_measure(...) as m:")
 
     def random(self) -> random.Random:
-        """Follows from the run's seed, the case and its repeat."""
+        """Random numbers that follow from the run's seed, the case and its repeat."""
         return random.Random(f"{self.seed} {self.node} {self.repeat}")
 
     def seed_of(self, what: str) -> int:

@@ -1,4 +1,4 @@
-"""Which device a name stands for: `p0`, `03:00.0`, `mlx5_0`, a serial number, `sim:p0`, `dpu:mlx5_0`, `sim:0`."""
+"""The device that a name means: `p0`, `03:00.0`, `mlx5_0`, a serial number, `sim:p0`, `dpu:mlx5_0`, `sim:0`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pydoca
 from pydoca.qualify._nearest import nearest
 
 _SHORTEST_SERIAL = 6
-_LONGEST_NUMBER = 9  # digits: no machine has a device behind them, and int() refuses thousands
+_LONGEST_NUMBER = 9  # digits: no machine has so many devices, and int() refuses thousands
 
 
 class ChoiceError(ValueError):
@@ -21,18 +21,18 @@ def devices(backend: str | None = None) -> list[pydoca.DeviceInfo]:
         infos = pydoca.devices()
     except pydoca.NotFoundError:
         infos = []
-    except pydoca.InvalidValueError as error:  # of PYDOCA_TOPOLOGY and the like, which the first look loads
+    except pydoca.InvalidValueError as error:  # the first look loads PYDOCA_TOPOLOGY and the like
         raise ChoiceError(str(error)) from None
     return [info for info in infos if backend in (None, info.backend)]
 
 
 def label(info: pydoca.DeviceInfo) -> str:
-    """The shortest name that stands for this device only: "sim:p0"."""
+    """The shortest name that means this device only: "sim:p0"."""
     return f"{info.backend}:{info.name}"
 
 
 def choose(selector: str, infos: Sequence[pydoca.DeviceInfo]) -> pydoca.DeviceInfo:
-    """Raises ChoiceError, whose message lists what can be chosen."""
+    """The device of that name. Raises ChoiceError, whose message lists what can be chosen."""
     prefixes, name = _split(selector)
     among = [info for info in infos if all(each in (info.backend, info.side.name.lower()) for each in prefixes)]
     found = _named(name, among)
@@ -53,7 +53,7 @@ def only(infos: Sequence[pydoca.DeviceInfo]) -> pydoca.DeviceInfo:
 
 
 def _split(selector: str) -> tuple[list[str], str]:
-    """The prefixes "sim", "verbs", "host" and "dpu"; PCI addresses have colons, too."""
+    """Separates the prefixes "sim", "verbs", "host" and "dpu" from the name; PCI addresses also have colons."""
     prefixes, name = [], selector
     while (head := name.partition(":"))[0] in ("sim", "verbs", "host", "dpu"):
         prefixes.append(head[0])
@@ -77,7 +77,7 @@ def _is_name(info: pydoca.DeviceInfo, name: str) -> bool:
 
 
 def _is_address(info: pydoca.DeviceInfo, name: str) -> bool:
-    """An SF has the address of its parent, which is the one that is meant."""
+    """Whether the name is the device's PCI address. An SF has that of its parent, which is the one that is meant."""
     try:
         return info.func_type is not pydoca.PciFuncType.SF and info.is_equal_pci_addr(name)
     except pydoca.InvalidValueError:
@@ -85,7 +85,7 @@ def _is_address(info: pydoca.DeviceInfo, name: str) -> bool:
 
 
 def _is_serial(info: pydoca.DeviceInfo, name: str) -> bool:
-    """The serial number of a card begins the identifier of each of its functions."""
+    """Whether the name is the card's serial number, with which the identifier of each of its functions begins."""
     return len(name) >= _SHORTEST_SERIAL and info.vuid.startswith(name)
 
 

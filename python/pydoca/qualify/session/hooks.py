@@ -29,7 +29,7 @@ _SESSION = pytest.StashKey[Session]()
 
 
 def session_of(config: pytest.Config) -> Session:
-    """The one of this pytest; made, with its hooks, by the first call."""
+    """The session of this pytest; the first call makes it, with its hooks."""
     if _SESSION not in config.stash:
         session = config.stash[_SESSION] = Session(config)
         config.pluginmanager.register(Hooks(session), "pydoca-session")
@@ -41,7 +41,7 @@ def session_of(config: pytest.Config) -> Session:
 
 
 class Hooks:
-    """What pytest calls, in the order of its calls."""
+    """The hooks of pytest, in the order of its calls."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -72,7 +72,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """With several devices each case runs on each; the device is the first parameter."""
+        """Has each case run on each device, when there are several; the device is the first parameter."""
         infos = [target.info for target in self._session.targets]
         if len(infos) > 1 and "_pydoca_choice" in metafunc.fixturenames:
             names = [device_parameter(info) for info in infos if info]
@@ -87,7 +87,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """True: all is done. None: pytest, or xdist, goes on."""
+        """Runs the passes. True: all is done. None: pytest, or xdist, goes on."""
         own = self._session
         if session.config.option.collectonly or own.is_worker or own.collection_failed:
             return None
@@ -119,7 +119,7 @@ class Hooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """xdist carries attributes that are texts and numbers from its workers to the controller."""
+        """Adds attributes to the report, texts and numbers, which xdist carries from its workers to the controller."""
         report = yield
         phases = item.stash.get(PHASES, None)
         if phases is not None:
@@ -146,7 +146,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
-        """Without pytest's own dots where the progress has a line for each case."""
+        """Drops pytest's own dots where the progress has a line for each case."""
         if self._session.progress is None or not hasattr(report, "pydoca_device"):
             return None
         if report.when == "call" or report.skipped:
@@ -164,7 +164,7 @@ class Hooks:
         session.exitstatus = exit_code_of(own, exitstatus, interrupted=interrupted)
 
     def _was_interrupted(self, exitstatus: int) -> bool:
-        """xdist ends a run by the same code after the first failure, and pytest after errors of the collection."""
+        """Whether a signal ended the run. xdist has this code after a first failure, pytest after collection errors."""
         own = self._session
         return exitstatus == pytest.ExitCode.INTERRUPTED and not (own.collection_failed or own.settings.fail_early)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C once, or SIGTERM as CI servers send it: the current sample ends, and everything is written. Twice: at once."""
+"""Ctrl-C, or SIGTERM as of CI servers. Once: the current sample ends, and everything is written. Twice: at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 
 
 class Interrupt:
-    """Takes both signals from the wait for a device, or the first case, to the end of pytest, which writes reports."""
+    """The handler of both signals, from the wait for a device, or the first case, to the end of pytest's reports."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -24,14 +24,14 @@ class Interrupt:
         self.requested: bool = False
 
     def take(self, *, at_once: bool = False) -> None:
-        """at_once: for a process that runs no case itself, which could end first."""
+        """at_once: whether the process runs no case, so that nothing could end first."""
         self._at_once, self._process = at_once, os.getpid()
         if threading.current_thread() is threading.main_thread() and not self._before:
             self._before = {number: signal.signal(number, self._received) for number in _NAMES}
 
     @contextlib.contextmanager
     def only_noted(self) -> Iterator[None]:
-        """A signal only sets `requested`, for a wait that looks at it; also behind a block that has raised."""
+        """Has a signal only set `requested`, for a wait that looks at it; also after a block that has raised."""
         self.take()
         self._only_noted = True
         yield
@@ -60,6 +60,6 @@ class Interrupt:
 
 
 def _end_child(number: int) -> None:
-    """A process that a case has forked has the handler, too; for it the signal means what it means to others."""
+    """Ends a process that a case has forked and that has the handler: the signal has its usual effect there."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

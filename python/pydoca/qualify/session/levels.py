@@ -9,15 +9,15 @@ from pydoca.qualify.figures import duration
 DEFAULT = "quick"
 SOAK_SECONDS = 8 * 3600.0
 _SET_UP = 0.05  # seconds that a case takes beside its measurements
-_REST = 0.05  # of a soak's duration, which may be left at its end
-_FOR_MEASURING = 0.7  # of the level's time; the rest is for set-up, and for data that is verified
+_REST = 0.05  # the part of a soak's duration that may be left at its end
+_FOR_MEASURING = 0.7  # the part of the level's time; the rest is for set-up, and for data that is verified
 
 
 @dataclass(frozen=True)
 class Level:
     name: str
-    seconds: float  # of the whole run
-    longest: float  # of one case
+    seconds: float  # the time of the whole run
+    longest: float  # the time of one case
 
 
 LEVELS = {
@@ -39,7 +39,7 @@ def seconds_of_a_case(level: str, cases: int, duration: float | None) -> float:
 
 
 def least_of_a_pass(level: str, cases: int, duration: float) -> float:
-    """Seconds that are worth another pass; of a soak not the last few, of which each case would get too little."""
+    """The seconds that are worth another pass; the last few of a soak would give each case too little."""
     if level != "soak":
         return 0.0
     return max(_REST * duration, LEVELS["smoke"].longest * cases / _FOR_MEASURING)
@@ -51,7 +51,7 @@ def estimate(measuring: float) -> float:
 
 
 def overrun(level: str, seconds: float) -> str:
-    """What to say of a run that took so long; empty when it is within its level."""
+    """The sentence about a run that took so long; empty when it is within its level."""
     allowed = LEVELS[level].seconds * 1.5
     if level == "soak" or seconds <= allowed:
         return ""

@@ -28,7 +28,7 @@ _OF_WAIT = re.compile(r"(?:\.\.\. )?\S+ is (?:in use\b|free after )")
 class InUse(RuntimeError):
     """Another run has the device."""
 
-    kind: str = "in_use"  # for programs
+    kind: str = "in_use"  # the reason in JSON
 
     def __init__(self, text: str, device: str = "") -> None:
         super().__init__(text)
@@ -55,7 +55,7 @@ class Owner:
 
     @classmethod
     def read(cls, descriptor: int) -> Owner | None:
-        """None: the run has not written it yet, or is of another version."""
+        """The owner; None: the run has not written it yet, or has another version."""
         try:
             found = json.loads(os.pread(descriptor, 4 * _LONGEST_COMMAND, 0))
             return cls(int(found["process"]), str(found["command"]), float(found["since"]))
@@ -89,7 +89,7 @@ class DeviceLock:
         tell: Callable[[str], None] = lambda text: None,
         must_stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """For the whole run. Raises InUse at the time `until` of the monotonic clock, unless forced.
+        """Takes the device for the whole run. Raises InUse at the time `until` of the monotonic clock, unless forced.
 
         tell: is told that the device is waited for, and then from time to time how long already.
         must_stop: is asked meanwhile; when it is true, WaitEnded is raised.
@@ -99,7 +99,7 @@ class DeviceLock:
             is_taken = _try(descriptor) or (not force and self._wait(descriptor, until, tell, must_stop))
             if not is_taken and not force:
                 raise self._in_use(descriptor, waited=bool(until))
-        except BaseException:  # Ctrl-C, too
+        except BaseException:  # also Ctrl-C
             os.close(descriptor)
             raise
         if not is_taken:
@@ -110,7 +110,7 @@ class DeviceLock:
         self._held = descriptor
 
     def _wait(self, descriptor: int, until: float, tell: Callable[[str], None], must_stop: Callable[[], bool]) -> bool:
-        """Whether the device became free. Looks again and again: a lock that is waited for has no time limit."""
+        """Whether the device became free. Looks repeatedly, because a wait for the lock has no time limit."""
         begin = said = time.monotonic()
         if begin >= until:
             return False
@@ -151,7 +151,7 @@ class DeviceLock:
 
     @contextlib.contextmanager
     def case(self) -> Iterator[None]:
-        """For one case: the workers of a run take turns."""
+        """Takes the device for one case: the workers of a run take turns."""
         descriptor = _open(self._case)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -166,12 +166,12 @@ def is_of_wait(line: str) -> bool:
 
 
 def _place(info: pydoca.DeviceInfo) -> str:
-    """Simulated devices of two fabrics are different devices."""
+    """The place of the device: simulated devices of two fabrics are different devices."""
     return f"sim-{pydoca.sim.fabric()}" if info.backend == "sim" else info.backend
 
 
 def _folder() -> Path:
-    """Private to the user, as the fabrics are."""
+    """The folder of the locks, which is private to the user, as those of fabrics are."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     folder = Path(base, "pydoca-qualify") if base else Path(f"/tmp/pydoca-qualify-{os.getuid()}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -185,7 +185,7 @@ def _open(path: Path) -> int:
 
 
 def _owner(descriptor: int) -> str:
-    """A run that has just taken the device writes its name in a moment."""
+    """The owner's sentence. Waits a moment for the name of a run that has just taken the device."""
     for _ in range(3):
         if owner := Owner.read(descriptor):
             return str(owner)
@@ -202,7 +202,7 @@ def _try(descriptor: int) -> bool:
 
 
 def _command() -> str:
-    """As it was typed, without the path of Python and of the program."""
+    """The command as it was typed, without the path of Python and of the program."""
     program, words = Path(sys.argv[0] if sys.argv else ""), sys.argv[1:]
     name = f"python -m {program.parent.name}" if program.name == "__main__.py" else program.name
     return " ".join(["python -c" if name == "-c" else name or "python", shlex.join(words)]).strip()

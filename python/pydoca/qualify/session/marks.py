@@ -1,4 +1,4 @@
-"""What a case says of itself by its markers."""
+"""The markers of a case."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CaseMark:
 
 
 def mark_of(item: pytest.Item) -> CaseMark:
-    """Raises pytest.UsageError for a marker that makes no sense."""
+    """The mark of a case. Raises pytest.UsageError for a marker that makes no sense."""
     marker = item.get_closest_marker("pydoca_case")
     if marker is None:
         return CaseMark(getattr(item, "originalname", None) or item.name, _first_line(item), (), None)
@@ -42,18 +42,19 @@ def mark_of(item: pytest.Item) -> CaseMark:
 
 
 def needs_of(item: pytest.Item) -> tuple[str, ...]:
-    """Of all markers: the module's, the class's and the test's."""
+    """The needs of all markers: the module's, the class's and the test's."""
     return tuple(dict.fromkeys(need for marker in item.iter_markers("pydoca_needs") for need in marker.args))
 
 
 def device_parameter(info: pydoca.DeviceInfo) -> str:
-    """Of a case's identifier, where several devices are tested."""
+    """The part of a case's identifier that names the device, where several are tested."""
     return f"{info.backend}-{info.name}"
 
 
 def node_of(item: pytest.Item) -> str:
-    """pytest's identifier without what depends on the machine or its other devices, as a run that is resumed has one
-    device only; cases of pydoca begin at its folder."""
+    """pytest's identifier without the parts that depend on the machine or its other devices, because a resumed run has
+    one device only; cases of pydoca begin at its folder.
+    """
     path, colons, rest = item.nodeid.partition("::")
     if item.path.is_relative_to(SUITE):
         path = item.path.relative_to(SUITE).as_posix()

@@ -1,4 +1,4 @@
-"""What a case needs, and why it cannot run."""
+"""The needs of a case, and the reasons why it cannot run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UnknownNeed(ValueError):
 
 
 def why_not(need: str, info: pydoca.DeviceInfo | None, settings: Settings) -> str:
-    """Empty where the need is met. Raises UnknownNeed."""
+    """The reason; empty when the need is met. Raises UnknownNeed."""
     kind, colon, name = need.partition(":")
     if colon and kind == "program":
         return "" if shutil.which(name) else f"the program {name} is not installed"
@@ -37,7 +37,7 @@ def why_not(need: str, info: pydoca.DeviceInfo | None, settings: Settings) -> st
 
 
 def _capability(need: str, info: pydoca.DeviceInfo) -> str:
-    """ "dma", or a field of its capabilities that must not be 0 or False: "sha.sha512"."""
+    """The reason for "dma", or for a field of its capabilities that must not be 0 or False: "sha.sha512"."""
     capability, _, field = need.partition(".")
     if not info.supports(capability):  # type: ignore[arg-type]
         return f"{info.name} has no {capability}: {info.why_unsupported(capability)}"  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What a run needs of its devices: a place where simulated ones meet, and the device under test open."""
+"""The requirements of a run: a place where simulated devices meet, and the device under test, which it opens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pydoca
 
 
 def wrong_place() -> str:
-    """Why no process of a simulated machine can meet another one here, which is not its devices' fault; else empty."""
+    """Why processes of a simulated machine cannot meet here, which is not the fault of the devices; else empty."""
     try:
         place = Path(pydoca.sim.fabric_directory())
     except pydoca.DocaError as error:
@@ -30,7 +30,7 @@ def wrong_place() -> str:
 
 @contextlib.contextmanager
 def opened(info: pydoca.DeviceInfo, has_failed: Callable[[], bool]) -> Iterator[pydoca.Device]:
-    """What a case leaves on the device is an error of the case, unless it has failed: then its traceback holds it."""
+    """Opens the device. Objects that a case leaves on it are its error, unless a failure's traceback has them."""
     device = pydoca.open_device(info)
     try:
         yield device

@@ -1,4 +1,4 @@
-"""What a case came to: from how its phases ended, and from its measurements."""
+"""The outcome of a case, from the ends of its phases and from its measurements."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from pydoca.qualify.session.pair import PairError
 from pydoca.qualify.verdicts import Verdict
 
 _OF_DEVICE = (AssertionError, pydoca.DocaError, pytest.fail.Exception)
-_SAID_OF_DEVICE = (MeasurementFailed, DeviceFault)  # by measurements and benches, also around the call
-_OWN_CLASS = re.compile(r"^pydoca\.qualify\.[\w.]+: ")  # before the message of an exception that says it all
+_SAID_OF_DEVICE = (MeasurementFailed, DeviceFault)  # raised by measurements and benches, also around the call
+_OWN_CLASS = re.compile(r"^pydoca\.qualify\.[\w.]+: ")  # the prefix of exceptions whose message says all
 INTERRUPTED = "interrupted; a resumed run repeats it"
 
 
 def verdict_of_exception(error: BaseException, *, in_call: bool = True) -> Verdict:
-    """A wrong value and a failed operation are failures of the device; what else goes wrong is the tester's error.
+    """A wrong value and a failed operation are failures of the device; any other exception is the tester's error.
 
-    in_call: not in set-up or teardown. There the tester gets ready and cleans up, so that an operation that fails, or
-    takes too long, says nothing of the device: its own opening, and the end of the case's processes, are among them.
+    in_call: whether it came in the call, not in set-up or teardown. There the tester gets ready and cleans up, so that
+    an operation that fails, or takes too long, says nothing of the device: its own opening, and the end of the case's
+    processes, are among them.
     """
     if isinstance(error, CaseInterrupted):
         return Verdict.SKIPPED
@@ -48,7 +49,7 @@ def verdict_of_case(phases: list[Verdict], measured: list[Verdict]) -> Verdict:
 
 
 def reason_of(report: pytest.TestReport) -> str:
-    """One line: of a skip its reason, of a failure its message."""
+    """The reason in one line: that of a skip, or the message of a failure."""
     longrepr: Any = report.longrepr
     if isinstance(longrepr, tuple):
         return str(longrepr[2]).removeprefix("Skipped: ")

@@ -1,4 +1,4 @@
-"""All cases, again and again as --pydoca-repeat and --pydoca-duration say."""
+"""The passes over all cases, as many as --pydoca-repeat and --pydoca-duration say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydoca.qualify.session.session import Session
 
 
 def run_passes(session: Session, pytest_session: pytest.Session) -> None:
-    """A pass is complete before the next begins; Ctrl-C and the end of the duration end it after a case."""
+    """Runs passes. Each is complete before the next begins; Ctrl-C and the end of the duration end it after a case."""
     duration = session.settings.duration
     end = None if duration is None else time.monotonic() + duration
     while _goes_on(session, end):
@@ -22,13 +22,13 @@ def run_passes(session: Session, pytest_session: pytest.Session) -> None:
         if not _run_pass(session, pytest_session, end):
             break
         session.repeat += 1
-    if end is not None and not session.interrupt.requested:  # the time has ended a pass
+    if end is not None and not session.interrupt.requested:  # the end of the time has ended a pass
         for run in session.runs.values():
             run.record.planned = len(run.record.cases)
 
 
 def _goes_on(session: Session, end: float | None) -> bool:
-    if session.interrupt.requested:  # before the first case
+    if session.interrupt.requested:  # Ctrl-C came before the first case
         return False
     if session.repeat < session.settings.repeat:
         return True
@@ -37,7 +37,7 @@ def _goes_on(session: Session, end: float | None) -> bool:
 
 
 def _plan_another(session: Session, end: float | None) -> None:
-    """The cases of a soak have divided its duration among them, and divide what is left of it."""
+    """Plans another pass of a soak: its cases divide what is left of the duration."""
     if session.level == "soak" and end is not None:
         share_time(session.items, session.level, end - time.monotonic())
     for label, run in session.runs.items():
@@ -47,7 +47,7 @@ def _plan_another(session: Session, end: float | None) -> None:
 
 
 def _run_pass(session: Session, pytest_session: pytest.Session, end: float | None) -> bool:
-    """False: it was ended."""
+    """Runs one pass. False: it was ended."""
     items = [item for item in pytest_session.items if session.is_to_run(item)]
     for index, item in enumerate(items):
         if session.repeat:
@@ -66,6 +66,6 @@ def _run_pass(session: Session, pytest_session: pytest.Session, end: float | Non
 
 
 def renew(item: Any) -> None:
-    """A test that ran has its fixtures' values; it gets new ones."""
+    """Gives a test new fixtures, as those of its last run have values."""
     if hasattr(item, "_initrequest"):
         item._initrequest()

@@ -1,4 +1,4 @@
-"""What would run: cases, their time, what is skipped and why."""
+"""The plan of a run: cases, their time, what is skipped and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Devices one after the other, as without xdist."""
+        """The time of the plan, device after device, as without xdist."""
         return sum(case.estimate for case in self.cases) * self.repeat
 
     def to_dict(self) -> dict[str, Any]:

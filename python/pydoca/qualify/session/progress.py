@@ -1,4 +1,4 @@
-"""What a person sees while cases run: a line per case; on a terminal also a bar with the time that is left."""
+"""The progress that a person sees: a line per case; on a terminal also a bar with the time that is left."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Progress:
             self._reader_lost()
 
     def add_total(self, cases: int, seconds: float, finished: int = 0) -> None:
-        """Another pass; or what a controller of xdist learns late."""
+        """Adds another pass, or what a controller of xdist learns late."""
         self._total += cases
         self._estimate += seconds
         self._done += finished
@@ -95,7 +95,7 @@ class Progress:
         number = f"[{str(number_of).rjust(len(str(self._total)))}/{self._total}]"
         shown = case.id + parameters_of(case.node)
         name = f"{device}  {shown}" if device else shown
-        repeat = f" (repeat {case.repeat + 1})" if case.repeat else ""  # as the page counts them
+        repeat = f" (repeat {case.repeat + 1})" if case.repeat else ""  # counted from 1, like the report's
         why = f"  {case.reason}" if case.reason and not case.measurements else ""
         lines = [f"{number} {case.verdict.value:8} {name}{repeat}  {duration(case.seconds)}{why}"]
         if case.measurements and case.reason and case.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.SKIPPED):
@@ -103,7 +103,7 @@ class Progress:
         return lines + [f"{' ' * len(number)} {describe(each)}" for each in case.measurements]
 
     def _left(self) -> str:
-        """By the plan's estimates, and how right they have been so far; by the number of cases without a plan."""
+        """The time left, by the plan's estimates and their errors so far; by the number of cases without a plan."""
         done, total = float(self._done - self._finished), float(self._total - self._finished)
         if self._estimate:
             done, total = self._passed_estimate, self._estimate
@@ -122,7 +122,7 @@ class Progress:
 
 
 def parameters_of(node: str) -> str:
-    """ "[65536]" of a case with parameters."""
+    """The parameters of a case, "[65536]"; empty when it has none."""
     _, bracket, rest = node.partition("[")
     return bracket + rest
 
@@ -154,7 +154,7 @@ def _own(stream: TextIO) -> TextIO:
 
 
 def _bar(stream: TextIO, total: int, title: str, finished: int) -> Any:
-    """None where nobody looks, or tqdm is not installed."""
+    """A bar; None without a terminal, or when tqdm is not installed."""
     if not stream.isatty():
         return None
     try:

@@ -1,4 +1,4 @@
-"""A reader of the output that goes away, as `head` does: the output is dropped, and the run can end in order."""
+"""The loss of the output's reader, as after `head`: the output is dropped, and the run can end in order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def drop_output(descriptor: int) -> None:
-    """Of this pipe: by each descriptor that this process has of it, as pytest keeps one of its own."""
+    """Drops the output of this pipe: of each descriptor that this process has for it, as pytest keeps its own."""
     lost = _identity(descriptor)
     null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:

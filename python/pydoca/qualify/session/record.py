@@ -68,13 +68,13 @@ class Phases:
 def _verdict_of_phase(call: pytest.CallInfo[Any], report: pytest.TestReport) -> Verdict:
     if call.excinfo is not None and report.failed:
         return verdict_of_exception(call.excinfo.value, in_call=call.when == "call")
-    if report.failed:  # xfail(strict) that passed
+    if report.failed:  # a test under xfail(strict) that passed
         return Verdict.FAIL
     return Verdict.SKIPPED if report.skipped else Verdict.PASS
 
 
 def _of_measurements(run: CaseRun, verdict: Verdict) -> str:
-    """The measurement that decided."""
+    """The reason of the measurement that decided."""
     if verdict not in (Verdict.MARGINAL, Verdict.UNJUDGED):
         return ""
     return next((f"{each.name}: {each.reason}" for each in run.measurements if each.verdict is verdict), "")
@@ -95,7 +95,7 @@ def again(
 
 
 def to_wire(case: CaseRecord) -> str:
-    """xdist carries texts."""
+    """The case as a text, which xdist can carry."""
     return to_json(case_to_dict(case))
 
 

@@ -40,7 +40,7 @@ class Run:
     def __init__(
         self, target: Target, settings: Settings, level: str, seed: int, spelled: Callable[[str], str]
     ) -> None:
-        """spelled: gives a text the names that options have where the run was started."""
+        """spelled: replaces the options in a text by those of the program that started the run."""
         self.target = target
         self._settings, self._spelled = settings, spelled
         self.record: RunRecord = target.before or RunRecord(
@@ -99,7 +99,7 @@ class Run:
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
-        """A run that cannot be written, on a full disk say, ends: that is the tester's failure, not the device's."""
+        """Ends a run that cannot be written, on a full disk for example: the tester's failure, not the device's."""
         try:
             yield
         except OSError as error:
@@ -119,7 +119,7 @@ class Run:
         return [each.name for case in self.record.cases for each in case.measurements]
 
     def _unjudged(self) -> list[str]:
-        """What keeps a run from PASS: limits and expectations that have judged nothing, and were not excused."""
+        """The limits and expectations that keep a run from PASS: they have judged nothing, and were not excused."""
         found = self.target.limits.unjudged(self._measured(), self._settings.allow_unmet)
         return [f"{text} (--pydoca-allow-unmet={name} allows that)" for name, text in found.items()]
 
@@ -130,7 +130,7 @@ class Run:
         return told + self.target.limits.findings(self._measured()) + ([late] if late else [])
 
     def _strictness(self) -> list[str]:
-        """Why a run fails that would have passed without the strict switches."""
+        """The reasons why a run fails that would have passed without the strict switches."""
         if ExitCode.of_verdict(self.record.verdict) not in (ExitCode.PASSED, ExitCode.NOTHING_TESTED):
             return []
         switches = (
@@ -157,7 +157,7 @@ def _open(path: Path) -> RunDirectory:
 
 
 def _new_id(target: Target, level: str) -> str:
-    """ "2026-11-20T10-41-07_03-00.0_full_7f3a": sorts by time; every file system takes it."""
+    """The id "2026-11-20T10-41-07_03-00.0_full_7f3a": ids sort by time, and every file system takes them."""
     info = target.info
     address = (info.pci_addr.removeprefix("0000:") or info.name) if info else "no-device"
     device = re.sub(r"[^A-Za-z0-9.]+", "-", address)

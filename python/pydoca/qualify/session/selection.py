@@ -1,4 +1,4 @@
-"""Which of the collected cases run, and why others do not."""
+"""The choice among the collected cases: those that run, and why others do not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Selected:
     info: pydoca.DeviceInfo | None
     needs: tuple[str, ...]
     skip: str  # why it is skipped; empty: it runs
-    seconds: float = 0.0  # for its measurements
+    seconds: float = 0.0  # the time of its measurements
 
     @property
     def estimate(self) -> float:

@@ -36,7 +36,7 @@ _OPENING = frozenset({"pydoca_device", "pydoca_pair"})
 
 
 class Session:
-    """With xdist each worker has one, too: it runs cases, and the controller's has the runs."""
+    """One pytest. Each worker of xdist also has one: a worker's runs cases, the controller's has the runs."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -49,9 +49,9 @@ class Session:
         self.items: list[pytest.Item] = []  # cases
         self.other_levels: list[str] = []  # ids of cases that the level leaves out
         self.plan: Plan | None = None
-        self.runs: dict[str, Run] = {}  # by the label of the device
-        self.repeat = 0  # of the pass that runs
-        self.plain_failures = 0  # of tests that are not cases
+        self.runs: dict[str, Run] = {}  # each run by the label of its device
+        self.repeat = 0  # the number of the pass that runs
+        self.plain_failures = 0  # the number of failed tests that are not cases
         self.collection_failed = False
         self.refused = ""  # a worker's usage error
         self.not_begun: InUse | None = None  # why no run has begun
@@ -68,7 +68,7 @@ class Session:
 
     @property
     def is_controller(self) -> bool:
-        """Of xdist's workers: it runs no case itself."""
+        """Whether it controls xdist's workers, and so runs no case itself."""
         return self.config.pluginmanager.hasplugin("dsession")
 
     @property
@@ -78,7 +78,7 @@ class Session:
 
     @property
     def targets(self) -> list[Target]:
-        """Chosen at the first look; one without a device where none is named. Raises pytest.UsageError."""
+        """The targets, chosen at the first look; one without a device when none is named. Raises pytest.UsageError."""
         if self._targets is None:
             self._targets = targets_of(self.settings)
             before = self._targets[0].before
@@ -109,7 +109,7 @@ class Session:
     # -- which cases ----------------------------------------------------------------------------------------------
 
     def select(self, items: list[pytest.Item]) -> None:
-        """Leaves the cases of other levels out. Raises pytest.UsageError, which a worker's controller raises."""
+        """Leaves the cases of other levels out. Raises pytest.UsageError; for a worker, its controller raises it."""
         try:
             self._select(items)
         except pytest.UsageError as error:
@@ -153,11 +153,11 @@ class Session:
         return shared_case(item, self.target_of(item), self.level, self.seed, self.settings)
 
     def is_to_run(self, item: pytest.Item) -> bool:
-        """In this pass."""
+        """Whether the item runs in this pass."""
         return not self.is_finished(item, self.repeat) if is_case(item) else self.repeat == 0
 
     def is_finished(self, item: pytest.Item, repeat: int) -> bool:
-        """In the run that is resumed."""
+        """Whether the item ran in the run that is resumed."""
         return (item.stash[KEY].node, repeat) in self.target_of(item).finished
 
     def _finished_passes(self, item: pytest.Item) -> int:
@@ -167,7 +167,7 @@ class Session:
     # -- runs -----------------------------------------------------------------------------------------------------
 
     def make_runs(self) -> None:
-        """One per device that has cases, which a controller does not know yet; their directories do not exist yet."""
+        """Makes a run, without its directory yet, per device that has cases; a controller does not know those yet."""
         if not self.runs:
             labels = {self.target_of(item).label for item in self.items}
             targets = [each for each in self.targets if self.is_controller or each.label in labels]
@@ -197,12 +197,12 @@ class Session:
             ) from None
 
     def set_planned(self, labels: list[str]) -> None:
-        """labels: of the device of each case."""
+        """labels: that of each case's device."""
         for label, run in self.runs.items():
             run.record.planned = labels.count(label) * self.settings.repeat
 
     def end_runs(self, *, interrupted: bool) -> None:
-        """Cases that have not run although nothing ended the run early were lost, with a worker for example."""
+        """Ends all runs. Cases that have not run, though nothing ended the run early, were lost, as with a worker."""
         ended_early = interrupted or bool(self.config.getoption("maxfail"))
         for run in self.runs.values():
             if run.has_begun:
@@ -217,7 +217,7 @@ class Session:
         self.shared.close()
 
     def _take_devices(self) -> bool:
-        """In an order that all runs have: of two that wait for each other's device, each one would have the other's."""
+        """Takes all devices in one order: two runs that wait for each other's device would never end."""
         until = time.monotonic() + self.settings.wait if self.settings.wait else 0.0
         locks = [run.target.lock for _, run in sorted(self.runs.items()) if run.target.lock is not None]
         try:
@@ -286,12 +286,12 @@ class Session:
         )
 
     def _lose_reader(self) -> None:
-        """As Ctrl-C, also from the thread that shows the time."""
+        """Interrupts the run as Ctrl-C does, also from the thread that shows the time."""
         self.has_lost_reader = True
         _thread.interrupt_main()
 
     def tell_duration(self) -> None:
-        """Passes are complete, so the first one may take longer."""
+        """Says that the first pass may take longer than the duration, as passes are complete."""
         most, seconds = self.settings.duration, self.plan.seconds if self.plan else 0.0
         if most is not None and self.level != "soak" and seconds > most:
             self.say(

@@ -19,7 +19,7 @@ class Settings:
     peer: str | None = None
     level: str | None = None  # None: quick, or that of the run that is resumed
     select: tuple[str, ...] = ()  # ids and patterns of cases; empty: each one
-    expression: str | None = None  # of pytest's -k, which chooses among the cases, too
+    expression: str | None = None  # pytest's -k, which also chooses among the cases
     limits: tuple[str, ...] = ()
     limits_force: bool = False
     allow_unmet: tuple[str, ...] = ()  # names and patterns of limits and expectations that may judge nothing
@@ -47,7 +47,7 @@ class Settings:
         return bool(self.devices or self.out or self.resume) and not self.plan
 
     def to_dict(self) -> dict[str, Any]:
-        """What was given, for the record of the run."""
+        """The options that were given, for the record of the run."""
         unless_told = asdict(Settings())
         return {
             name: list(value) if isinstance(value, tuple) else value

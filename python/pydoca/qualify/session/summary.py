@@ -1,4 +1,4 @@
-"""The end of a run: what it says, and its exit code."""
+"""The end of a run: its last lines, and its exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORST = (ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.INCOMPLETE, ExitCode.
 
 
 def exit_code_of(session: Session, status: int, *, interrupted: bool) -> int:
-    """pytest's own one where no case has run."""
+    """The exit code; pytest's own one when no case has run."""
     if interrupted:
         return int(ExitCode.INTERRUPTED)
     if session.refused:
@@ -52,7 +52,7 @@ def _write_run(session: Session, run: Run, reporter: Any) -> None:
     name = run.target.label or "no device"
     reporter.section(f"pydoca: {name}, level {record.level}", sep="-")
     for finding in run.findings():
-        if finding.kind in (RUN, MACHINE):  # what no line of a case has said
+        if finding.kind in (RUN, MACHINE):  # no line of a case has told it
             reporter.write_line(f"finding: {finding.text}")
     counts = {verdict: sum(case.verdict is verdict for case in record.cases) for verdict in Verdict}
     shown = ", ".join(f"{count:,} {verdict.value}" for verdict, count in counts.items() if count)

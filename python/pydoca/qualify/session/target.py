@@ -1,4 +1,4 @@
-"""A device under test: what one run knows before its first case."""
+"""A device under test, as one run knows it before its first case."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Target:
         return label(self.info) if self.info else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For `RunRecord.device`."""
+        """The object for `RunRecord.device`."""
         info = self.info
         if info is None:
             return {}
@@ -57,7 +57,7 @@ class Target:
 
 
 def targets_of(settings: Settings) -> list[Target]:
-    """Raises pytest.UsageError for names, limits and devices that do not fit."""
+    """The targets. Raises pytest.UsageError for names, limits and devices that do not fit."""
     try:
         if settings.resume:
             return [_resumed(settings)]
@@ -101,7 +101,7 @@ def is_interrupted(case: Any) -> bool:
 
 
 def _same_device(run: RunRecord, settings: Settings) -> pydoca.DeviceInfo | None:
-    """By its serial number: addresses and names change when a machine starts again."""
+    """The resumed run's device, found by its serial number: addresses and names change when a machine starts again."""
     if not run.device:
         return None
     infos = devices(settings.backend)
@@ -119,7 +119,7 @@ def _same_device(run: RunRecord, settings: Settings) -> pydoca.DeviceInfo | None
 
 
 def with_options_of(run: RunRecord, settings: Settings) -> Settings:
-    """What the resumed run was given, where the command line does not say it; a contradiction is refused."""
+    """The settings, with those of the resumed run where the command line has none; a contradiction is refused."""
     given: dict[str, Any] = {**run.options, "level": run.level, "seed": run.seed}
     changed: dict[str, Any] = {}
     defaults = Settings()

@@ -1,4 +1,4 @@
-"""Samples in, numbers out: what a measurement's statistics are, how sure they are, and what a limit says of them."""
+"""Statistics of a measurement's samples, their confidence, and what a limit says of them."""
 
 from pydoca.qualify.statistics.blocks import block_length
 from pydoca.qualify.statistics.bootstrap import interval

@@ -31,7 +31,7 @@ def block_length(samples: Samples) -> int:
 
 
 def _autocovariances(array: Array, lags: int) -> Array:
-    """For the lags 0 to lags, by the transform of the padded samples."""
+    """The autocovariances at the lags 0 to lags, by the transform of the padded samples."""
     size = len(array)
     padded = 1 << (2 * size - 1).bit_length()
     spectrum: Any = np.fft.rfft(array - array.mean(), padded)

@@ -1,4 +1,4 @@
-"""How sure a statistic is: confidence intervals by the moving-block bootstrap."""
+"""The confidence intervals of statistics, by the moving-block bootstrap."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pydoca.qualify.statistics.summary import LEAST, PERCENTILES, STATISTICS, ch
 _RESAMPLES = 1_000
 _AT_A_TIME = 1_000_000  # samples drawn, so that memory stays bounded
 _MANY = 20_000  # samples: from here on the ranks of percentiles are normally distributed among resamples
-_BLOCKS = 200  # more of them cost time, and tell nothing
-# What they say is a fact of these samples, not an estimate of anything behind them.
+_BLOCKS = 200  # the number of blocks: more of them cost time, and tell nothing
+# These statistics are facts of the samples, not estimates of anything behind them.
 _FACTS = {"min", "max", "count"}
 
 
 def interval(samples: Samples, stat: str, confidence: float = 0.95, seed: int = 0) -> tuple[float, float] | None:
-    """Where the statistic of such samples lies, with that confidence. None where the statistic itself is not given.
+    """The confidence interval of a statistic of such samples. None when the statistic itself is not given.
 
     Samples that follow one another resemble one another, so blocks are drawn, not single samples; a block is longer
     than the samples' memory. The interval of min, max and count, and that of a single sample, is the value itself.
@@ -56,12 +56,12 @@ def _resampled(array: Array, stat: str, length: int, random: np.random.Generator
 
 
 def _windows(array: Array, length: int) -> Array:
-    """The block that begins at each sample; as a circle, so that those at both ends are drawn as often as others."""
+    """The block that begins at each sample; in a circle, so that those at both ends are drawn as often as others."""
     return sliding_window_view(np.concatenate([array, array[: length - 1]]), length)
 
 
 def _by_rank(array: Array, part: float, length: int, tail: float) -> tuple[float, float]:
-    """The ends of a percentile, from how the number of samples below it varies from block to block."""
+    """The ends of a percentile's interval, from how the number of samples below it varies from block to block."""
     from scipy import stats
 
     ordered = np.sort(array)
@@ -75,7 +75,7 @@ def _by_rank(array: Array, part: float, length: int, tail: float) -> tuple[float
 
 
 def _widened(tail: float, blocks: float) -> float:
-    """Resamples of few blocks vary too little, as much as a normal distribution does beside Student's."""
+    """The tail that makes up for few blocks, whose resamples vary as a normal distribution does beside Student's."""
     from scipy import stats
 
     free = max(blocks - 1, 1)

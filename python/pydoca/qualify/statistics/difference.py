@@ -13,21 +13,21 @@ from pydoca.qualify.statistics.summary import PERCENTILES, value_of
 
 _TAILS = {stat: percent for stat, percent in PERCENTILES.items() if percent > 50}
 
-_MANY = 1_000  # samples, of which a complete separation is beyond any doubt
+_MANY = 1_000  # samples: so many make a complete separation beyond doubt
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Of the second series from the first one."""
+    """The difference of the second series from the first one."""
 
-    effect: float | None  # of the statistic, as a part of the first value; None: one of them is not given, or is 0
+    effect: float | None  # the statistic's change, as a part of the first value; None: one is not given, or is 0
     p: float | None  # how likely so large a difference is by chance; None: too few samples to say
     test: str  # "Mann-Whitney U", or "Fisher exact" of the samples beyond a percentile
     least: float | None = None  # the p of a complete separation: so many samples give no smaller one
 
 
 def difference(one: Samples, other: Samples, stat: str = "p50") -> Difference:
-    """Of a percentile above the middle, the samples beyond it are compared: a longer tail need not move the rest."""
+    """Compares two series; for a percentile above the middle, the samples beyond it, as the rest need not move."""
     first, second = as_array(one), as_array(other)
     effect = _relative(value_of(first, stat), value_of(second, stat))
     test, compare = ("Fisher exact", _beyond) if stat in _TAILS else ("Mann-Whitney U", _ranks)
@@ -39,7 +39,7 @@ def difference(one: Samples, other: Samples, stat: str = "p50") -> Difference:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Each one, corrected for how many there are: the chance that any of them is below by accident."""
+    """The p-values, each corrected for their number: the chance that any of them is below by accident."""
     order = np.argsort(np.asarray(p_values, dtype=np.float64), kind="stable")
     corrected = [0.0] * len(p_values)
     least = 0.0
@@ -58,7 +58,7 @@ def _relative(first: float | None, second: float | None) -> float | None:
 
 
 def _independent(array: Array) -> Array:
-    """One sample of each block: the tests take samples for independent, and correlated ones would prove too much."""
+    """One sample of each block: the tests need independent samples, and correlated ones would prove too much."""
     return array[:: block_length(array)]
 
 

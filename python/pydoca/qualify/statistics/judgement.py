@@ -1,4 +1,4 @@
-"""What a limit says of a value, and why."""
+"""The judgement of a value by a limit, and its reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def judge(
     if value is None:
         return Verdict.ERROR, f"{plural(n, 'sample')}: too few for {stat_text(limit.stat)}{_source(limit)}"
     verdict, said = _compared(value, interval or (value, value), limit, unit)
-    bounds = [bound for _, bound in _bounds(limit)]  # so that the digits do not contradict the verdict
+    bounds = [bound for _, bound in _bounds(limit)]  # the digits must not contradict the verdict
     shown = quantity_beside(value, bounds, unit, limit.stat)
     ends = f" ({span_text(interval, unit, limit.stat, bounds)})" if _is_wide(interval) else ""
     stat = "" if n == 1 else f"{stat_text(limit.stat)} "  # one sample is all statistics of itself
@@ -60,7 +60,7 @@ def _compared(value: float, interval: Interval, limit: LimitRecord, unit: str) -
 
 
 def _is_close(value: float, bound: float, limit: LimitRecord) -> bool:
-    """An exact value, whose min is its max, has no band."""
+    """Whether the value is in the marginal band; an exact limit, whose min is its max, has none."""
     return limit.min != limit.max and abs(value - bound) < limit.marginal * abs(bound)
 
 

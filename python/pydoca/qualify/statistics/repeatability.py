@@ -1,4 +1,4 @@
-"""How much of a measurement's spread is the tester's: a gauge study."""
+"""A gauge study: the part of a measurement's spread that is the tester's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_GOOD, _USABLE = 10.0, 30.0  # per cent of the tolerance: the usual rule of thumb for gauges
+_GOOD, _USABLE = 10.0, 30.0  # per cent of the tolerance, the usual rule of thumb for gauges
 
 
 @dataclass(frozen=True)
@@ -15,9 +15,9 @@ class Repeatability:
     """Standard deviations in the measurement's unit; six of them are compared with the tolerance."""
 
     repeatability: float  # the same device, measured again in the same session
-    reproducibility: float  # between sessions
-    parts: float  # between devices
-    percent: float | None  # of the tolerance; None: without a tolerance
+    reproducibility: float  # the spread between sessions
+    parts: float  # the spread between devices
+    percent: float | None  # the spread as a part of the tolerance; None: without a tolerance
     verdict: str  # "good", "usable", "unfit" or "no tolerance"
 
     @property
@@ -26,9 +26,9 @@ class Repeatability:
 
 
 def repeatability(values: Mapping[tuple[str, str], Sequence[float]], tolerance: float | None = None) -> Repeatability:
-    """From values[part, session]: the value of each repeat. Each part and session needs two repeats or more.
+    """The study of values[part, session], the value of each repeat. Each part and session needs two repeats or more.
 
-    A nested analysis of variance: sessions of a part, parts. What would be a negative variance is 0.
+    A nested analysis of variance: sessions of a part, parts. A negative variance counts as 0.
     """
     few = [f"{part}, {session}" for (part, session), repeats in values.items() if len(repeats) < 2]
     if not values or few:

@@ -13,7 +13,7 @@ Samples: TypeAlias = "Array | Iterable[float]"
 
 
 def as_array(samples: Samples | Any) -> Array:
-    """One dimension, float64. A sample that is not a finite number is an error: no statistic of it has a meaning."""
+    """The samples in one dimension, float64. Raises ValueError for a number that is not finite."""
     given = samples if hasattr(samples, "__len__") else list(samples)
     array = np.asarray(given, dtype=np.float64)
     if array.ndim != 1:

@@ -1,4 +1,4 @@
-"""The spread of samples, by numbers that a few wild ones do not move."""
+"""The spread of samples, by numbers that a few outliers do not move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OF_MEDIAN, _OF_MEAN = 1.4826, 1.2533  # a normal distribution's sigma, as multi
 
 
 def robust_sigma(samples: Samples) -> float:
-    """From the median of the deviations; of their mean, where more than half of the samples are equal."""
+    """The sigma, from the median of the deviations; from their mean when more than half of the samples are equal."""
     array = as_array(samples)
     deviations = _deviations(array)
     if not len(deviations):

@@ -29,7 +29,7 @@ def _cv(rows: Array) -> Array:
     return np.divide(_stdev(rows), means, out=np.full_like(means, np.nan), where=means > 0)
 
 
-# Each takes rows of samples, so that the bootstrap computes many resamples at a time.
+# Each function takes rows of samples, so that the bootstrap computes many resamples at a time.
 STATISTICS: dict[str, Callable[[Array], Array]] = {
     "count": lambda rows: np.full(rows.shape[:-1], float(rows.shape[-1])),
     "min": lambda rows: np.asarray(rows.min(axis=-1)),
@@ -40,7 +40,7 @@ STATISTICS: dict[str, Callable[[Array], Array]] = {
     "cv": _cv,
 }
 
-# Samples that a statistic needs. A percentile is known when about ten samples lie beyond it.
+# The number of samples that a statistic needs. A percentile is known when about ten samples lie beyond it.
 LEAST = {"count": 0, "stdev": 2, "cv": 2, "p99": 1_000, "p999": 10_000}
 
 
@@ -50,7 +50,7 @@ def check_name(stat: str) -> None:
 
 
 def value_of(samples: Samples, stat: str) -> float | None:
-    """None where there are too few samples for that statistic, or it has no value: cv around a mean of 0."""
+    """The statistic; None when there are too few samples for it, or it has no value: cv around a mean of 0."""
     check_name(stat)
     array = as_array(samples)
     if len(array) < LEAST.get(stat, 1):

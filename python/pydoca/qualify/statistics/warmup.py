@@ -1,4 +1,4 @@
-"""How many samples at the beginning are of a device that was not yet warm."""
+"""The number of samples at the beginning that a device gave before it was warm."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from pydoca.qualify.statistics.samples import Array, Samples, as_array
 
-_AGREE = 0.01  # of the mean
+_AGREE = 0.01  # a fraction of the mean
 _MOST = 10  # the warm-up is a tenth of the samples at most
 _WINDOWS = 50
 
@@ -14,7 +14,7 @@ _WINDOWS = 50
 def warmup(samples: Samples) -> int:
     """The samples before the first two consecutive windows whose means agree: within 1 %, or within their own noise.
 
-    At most a tenth of the samples: what still drifts after that belongs to the device, and its distribution shows it.
+    It is at most a tenth of the samples: what drifts after that belongs to the device, and its distribution shows it.
     Fewer than 50 samples have no warm-up, as a window would be too short to say so.
     """
     array = as_array(samples)

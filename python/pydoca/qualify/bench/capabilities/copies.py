@@ -19,14 +19,14 @@ _DIGEST = 32
 
 
 def copied_bytes(device: pydoca.Device, most: int) -> None:
-    """max_buf_size of DMA."""
+    """Reaches max_buf_size of DMA."""
     misuse.works(device, most)
     with refused(f"a copy of {most + 1} bytes, one more than the limit", pydoca.InvalidValueError):
         _refusable(partial(misuse.works, device, most + 1))
 
 
 def copied_elements(device: pydoca.Device, most: int) -> None:
-    """max_buf_list_len of DMA."""
+    """Reaches max_buf_list_len of DMA."""
     maps.scatter_lists(device, most, 1)
     with refused(f"a list of {most + 1} bufs, one more than the limit", pydoca.InvalidValueError):
         _refusable(partial(maps.scatter_lists, device, most + 1, 1))
@@ -43,7 +43,7 @@ def _refusable(attempt: Callable[[], object]) -> None:
 
 
 def copies(device: pydoca.Device, most: int) -> None:
-    """max_num_tasks of DMA."""
+    """Reaches max_num_tasks of DMA."""
     flight = min(most, IN_FLIGHT)
     with Stand() as stand:
         ends = local(stand, device, flight * _WORD)
@@ -61,7 +61,7 @@ def copies(device: pydoca.Device, most: int) -> None:
 
 
 def hashed_bytes(device: pydoca.Device, most: int) -> None:
-    """max_src_buf_size of SHA."""
+    """Reaches max_src_buf_size of SHA."""
     data = noise(most + 1, 3).tobytes()
     with Stand() as stand:
         source, digest = stand.enter_context(device.mmap(data)), pydoca.alloc(_DIGEST)
@@ -80,7 +80,7 @@ def hashed_bytes(device: pydoca.Device, most: int) -> None:
 
 
 def hashed_elements(device: pydoca.Device, most: int) -> None:
-    """max_list_buf_num_elem of SHA."""
+    """Reaches max_list_buf_num_elem of SHA."""
     piece = 70
     data = noise((most + 1) * piece, 4).tobytes()
     with Stand() as stand:
@@ -102,7 +102,7 @@ def hashed_elements(device: pydoca.Device, most: int) -> None:
 
 
 def digests(device: pydoca.Device, most: int) -> None:
-    """max_num_tasks of SHA."""
+    """Reaches max_num_tasks of SHA."""
     text, flight = b"one of many", min(most, IN_FLIGHT)
     with Stand() as stand:
         memory = stand.enter_context(pydoca.alloc(flight * _DIGEST))
@@ -124,7 +124,7 @@ def digests(device: pydoca.Device, most: int) -> None:
 
 
 def invalidated_bytes(device: pydoca.Device, most: int) -> None:
-    """max_buf_size of the invalidation of the cache."""
+    """Reaches max_buf_size of the invalidation of the cache."""
     with Stand() as stand:
         mmap = stand.enter_context(device.mmap(pydoca.alloc(most + 1)))
         inventory, pe = stand.bufs(2), stand.engine()
@@ -137,7 +137,7 @@ def invalidated_bytes(device: pydoca.Device, most: int) -> None:
 
 
 def invalidations(device: pydoca.Device, most: int) -> None:
-    """max_num_tasks of the invalidation of the cache."""
+    """Reaches max_num_tasks of the invalidation of the cache."""
     with Stand() as stand:
         mmap = stand.enter_context(device.mmap(pydoca.alloc(64)))
         pe, buf = stand.engine(), stand.keep(stand.bufs(1).get_by_data(mmap))

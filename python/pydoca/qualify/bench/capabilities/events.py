@@ -10,7 +10,7 @@ _KINDS = ("notify_add", "wait_eq")
 
 
 def tasks(device: pydoca.Device, most: int) -> None:
-    """max_num_tasks of sync events."""
+    """Reaches max_num_tasks of sync events."""
     for kind in _KINDS:
         if pydoca.SyncEventContext.is_supported(device.info, kind):  # type: ignore[arg-type]
             _tasks_of(device, kind, most)

@@ -22,7 +22,7 @@ _REFUSALS = (
 
 
 def bytes_of_message(device: pydoca.Device, most: int) -> None:
-    """max_msg_size, both ways."""
+    """Reaches max_msg_size, both ways."""
     with both_sides(device) as sides, Stand() as stand:
         link = Link(stand, sides, max_msg_size=most)
         text = message(1, most)
@@ -36,7 +36,7 @@ def bytes_of_message(device: pydoca.Device, most: int) -> None:
 
 
 def bytes_of_name(device: pydoca.Device, most: int) -> None:
-    """max_name_len, with the NUL that ends it."""
+    """Reaches max_name_len, with the NUL that ends it."""
     with both_sides(device) as sides, Stand() as stand:
         name, pe = fresh_name().ljust(most - 1, "x"), stand.engine()
         with duty(f"a server whose name has {most - 1} characters"):

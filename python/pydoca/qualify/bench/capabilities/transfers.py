@@ -54,7 +54,7 @@ def receives(device: pydoca.Device, most: int) -> None:
 
 
 def sent_elements(device: pydoca.Device, most: int) -> None:
-    """max_send_buf_list_len."""
+    """Reaches max_send_buf_list_len."""
     with Stand() as stand:
         size = (most + 1) * _PIECE
         pair = Pair(stand, device, device, size, max_send_buf_list_len=most)
@@ -82,7 +82,7 @@ def sent_elements(device: pydoca.Device, most: int) -> None:
 
 
 def received_elements(device: pydoca.Device, most: int) -> None:
-    """max_recv_buf_list_len."""
+    """Reaches max_recv_buf_list_len."""
     with Stand() as stand:
         size = (most + 1) * _PIECE
         pair = Pair(stand, device, device, size, receive_dst_buf_list_len=most)
@@ -126,7 +126,7 @@ def bytes_of_message(device: pydoca.Device, most: int) -> None:
 
 
 def connections(device: pydoca.Device, most: int) -> None:
-    """max_num_connections of a context: each takes a task."""
+    """Reaches max_num_connections of a context: each connection takes a task."""
     with Stand() as stand:
         pe, ends = stand.engine(), []
         for _ in range(2):

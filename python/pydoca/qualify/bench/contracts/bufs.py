@@ -178,7 +178,7 @@ def inventories(device: pydoca.Device) -> None:
 
 
 def _end(inventory: pydoca.BufInventory, mmap: pydoca.Mmap) -> None:
-    """A buf that the program drops comes back, and the inventory ends."""
+    """Ends an inventory; before that, a buf that the program drops comes back."""
     dropped = inventory.get_by_addr(mmap)
     require_value(mmap.num_bufs, 1, "the bufs of a map")
     del dropped

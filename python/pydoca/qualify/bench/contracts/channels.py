@@ -59,7 +59,7 @@ def settings(sides: Sides) -> None:
 
 
 def _refuse_settings(end: _End, chosen: dict[str, Any]) -> None:
-    """Numbers beyond the limits."""
+    """Sets numbers beyond the limits, which are refused."""
     limits: Any = end.device.info.capabilities.comch
     most = (limits.max_msg_size, limits.max_recv_queue_size, limits.max_send_tasks)
     require_told(_kind(end), _settings_of(end), chosen)

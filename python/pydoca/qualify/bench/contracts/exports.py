@@ -262,7 +262,7 @@ def network(device: pydoca.Device) -> int:
         theirs[:] = 9
         with duty("withdraw memory of a peer"):
             lent.stop()
-        if device.info.backend == "sim":  # a card cannot ask the owner of a description
+        if device.info.backend == "sim":  # only the simulator can ask the owner of a description
             for call in (lent.stop, lent.start):
                 call()
                 with refused("an import of memory that its owner withdrew", pydoca.NotConnectedError):
@@ -296,7 +296,7 @@ def network_events(device: pydoca.Device) -> int:
             device.import_sync_event(blob)
         with duty("stop an event for the network"):
             own.stop()
-        if device.info.backend == "sim":  # a card cannot ask the owner of a description
+        if device.info.backend == "sim":  # only the simulator can ask the owner of a description
             with refused("an import of an event whose owner has stopped it", pydoca.NotConnectedError):
                 device.import_sync_event_remote_net(blob)
     return 1

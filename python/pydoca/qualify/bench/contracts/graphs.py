@@ -126,7 +126,7 @@ def _run(made: _Row, instance: pydoca.GraphInstance, number: int) -> None:
 
 
 def _require_running(made: _Row, instance: pydoca.GraphInstance) -> None:
-    """Nobody has progressed since its submission: its first copy is in flight, however long that takes."""
+    """Requires that the first copy is in flight, however long: no call has progressed since the submission."""
     graph, task, in_use = made.graph, made.tasks[0], pydoca.InUseError
     found: dict[str, object] = {"running": instance.is_running, "status": instance.status, "copy": task.state}
     found |= {"in flight": (made.pe.num_inflight_tasks, made.dma.num_inflight_tasks), "last": made.states(instance)[3]}
@@ -146,7 +146,7 @@ def _require_running(made: _Row, instance: pydoca.GraphInstance) -> None:
 
 
 def _require_times(made: _Row, instance: pydoca.GraphInstance, good: bool) -> None:
-    """Nodes end after they have begun, which is after the end of the one before; one that has not run tells 0."""
+    """Requires that nodes end after they began, and begin after the one before; one that has not run tells 0."""
     times = [instance.node_times(node) for node in (made.first, made.note, made.choose, made.last)]
     ran = [moment for pair in times[: 4 if good else 3] for moment in pair]
     if ran != sorted(ran) or ran[0] <= 0 or not (good or times[3] == (0, 0)):

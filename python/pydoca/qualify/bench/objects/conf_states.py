@@ -33,7 +33,7 @@ class _Calls:
         self.bad: list[tuple[object, object, object]] = []
 
     def succeeded(self, *told: Any) -> None:
-        """The callback of completions with success."""
+        """Notes a completion with success."""
         self.good.append(told)
 
     def failed(self, *told: Any) -> None:

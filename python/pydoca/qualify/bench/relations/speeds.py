@@ -63,7 +63,7 @@ class _Tasks:
             task.submit()
 
     def finish(self) -> None:
-        """Waits for all of them."""
+        """Waits for all tasks."""
         waiting.finish_all(self._pe, self._tasks, "operations in several ways")
 
     def one_by_one(self) -> None:

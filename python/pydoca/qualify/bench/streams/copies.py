@@ -55,7 +55,7 @@ class AnyCopies:
         self.context = self._dma
         self._rng = random.Random(5)
         self._free = list(range(self.window))
-        self._taken: dict[int, tuple[int, int, int, int]] = {}  # slot, source, destination, size; by number
+        self._taken: dict[int, tuple[int, int, int, int]] = {}  # slot, source, destination and size of each number
 
     def begin(self, number: int, submit: bool) -> pydoca.Task:
         """Copies a part of a slot's source to a part of its destination."""

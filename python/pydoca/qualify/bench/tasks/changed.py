@@ -70,7 +70,7 @@ def _digest_by_another_algorithm(stand: Stand, device: pydoca.Device) -> Callabl
 
 
 def _read_there(stand: Stand, device: pydoca.Device) -> Callable[[], int]:
-    """The value of an event of the other side."""
+    """Reads the value of an event of the other side."""
     sides = stand.enter_context(both_sides(device))
     with duty("an event of the other side"):
         event = stand.enter_context(pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu"))

@@ -1,4 +1,4 @@
-"""What a process of a pair runs: it answers calls until its parent is gone."""
+"""The program of a pair's process: it answers calls until its parent is gone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
 
 
 def _import(name: str, file: str) -> types.ModuleType:
-    """By its name; pytest may have imported a test's module from its file, by a name that no path has."""
+    """The module by its name; pytest may have imported a test's module from its file, by a name that no path has."""
     if name in sys.modules:
         return sys.modules[name]
     try:

@@ -18,12 +18,12 @@ class NoPair(ValueError):
 
 @dataclass(frozen=True)
 class End:
-    """What a function of one side opens."""
+    """The device and the representor that the functions of one side open."""
 
-    device: str  # for pydoca.open_device()
+    device: str  # an argument of pydoca.open_device()
     side: str
     backend: str
-    representor: str = ""  # of a DPU: for open_representor(), the host's function
+    representor: str = ""  # the DPU's argument of open_representor(): the host's function
 
 
 def ends_of(info: pydoca.DeviceInfo, settings: Settings) -> tuple[End, End]:
@@ -32,7 +32,7 @@ def ends_of(info: pydoca.DeviceInfo, settings: Settings) -> tuple[End, End]:
 
 
 def _real(info: pydoca.DeviceInfo, settings: Settings) -> tuple[End, End]:
-    """Two processes on one machine: they share the device, unless another one is named."""
+    """The ends of a real device: two processes on one machine share it, unless another one is named."""
     peer = _peer(settings) or info
     return End(peer.name, "host", peer.backend), End(info.name, "dpu", info.backend, settings.rep or "")
 
@@ -56,7 +56,7 @@ def _peer(settings: Settings) -> pydoca.DeviceInfo | None:
 
 
 def _other_end(info: pydoca.DeviceInfo, rep: str | None) -> pydoca.DeviceInfo:
-    """By the topology: a DPU's device has representors of the host's functions."""
+    """The other end by the topology: a DPU's device has representors of the host's functions."""
     infos = [other for other in devices("sim") if other.side is not info.side]
     parents = {each["name"]: each.get("parent") for each in pydoca.sim.topology()["function"]}
     if info.side is pydoca.Side.HOST:

@@ -1,4 +1,4 @@
-"""Whether --pydoca-peer and --pydoca-rep name something: said at the start, also where no case needs them."""
+"""A check of --pydoca-peer and --pydoca-rep at the start, also where no case needs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_other_end(info: pydoca.DeviceInfo | None, settings: Settings) -> None:
-    """Of the device under test, or of one that is not known yet. Raises ChoiceError."""
+    """Checks the other end of the device under test, or of one that is not known yet. Raises ChoiceError."""
     if settings.peer is not None:
         _check_peer(info, settings, settings.peer)
     if settings.rep is not None and info is not None:

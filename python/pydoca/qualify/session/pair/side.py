@@ -70,12 +70,12 @@ class SideProcess:
 
     @property
     def device(self) -> str:
-        """For pydoca.open_device()."""
+        """The argument of pydoca.open_device()."""
         return self.end.device
 
     @property
     def representor(self) -> str:
-        """Of a DPU: for Device.open_representor()."""
+        """The argument of Device.open_representor(), on a DPU."""
         return self.end.representor
 
     @property
@@ -92,7 +92,7 @@ class SideProcess:
         return self._process.output if self._process else ""
 
     def call(self, function: Callable[..., Any], *arguments: Any, timeout: float = _CALL_TIMEOUT) -> Any:
-        """Calls a function of a module, a coroutine function too, in this process, and returns its result."""
+        """Calls a function of a module, also a coroutine function, in this process, and returns its result."""
         return self.start(function, *arguments).result(timeout)
 
     def start(self, function: Callable[..., Any], *arguments: Any) -> Call:
@@ -130,7 +130,7 @@ class SideProcess:
                 self._connection = self._accept(listener)
 
     def _accept(self, listener: Listener) -> Connection:
-        """Listener.accept() has no timeout: where the process has ended, a thread's own connection ends the wait."""
+        """Accepts the process's connection. A thread connects when the process has ended: accept() has no timeout."""
         address = str(listener.address)
         done = threading.Event()
         watch = threading.Thread(target=self._give_up, args=(address, done), daemon=True)
@@ -180,7 +180,7 @@ class SideProcess:
         return PairError(self.side, f"the process ended during {name}() (exit code {code})", process.output or None)
 
     def _end(self) -> None:
-        """An idle process ends when its connection does; any other one is killed."""
+        """Ends the process: an idle one ends with its connection, any other one is killed."""
         process, idle = self._process, not self._busy
         self._close()
         if process is None:
@@ -222,7 +222,7 @@ class Pair:
 
 @contextlib.contextmanager
 def open_pair(run: CaseRun) -> Iterator[Pair]:
-    """Both processes have ended when the block does."""
+    """A pair for a with block, at whose end both processes have ended."""
     try:
         pair = Pair(*ends_of(run.require_device(), run.settings))
     except NoPair as error:

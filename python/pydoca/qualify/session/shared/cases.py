@@ -19,10 +19,10 @@ from pydoca.qualify.session.target import Target
 
 @dataclass(frozen=True)
 class SharedCase:
-    """What the controller knows of a case."""
+    """A case as the controller knows it."""
 
     device: str  # its label
-    seconds: float  # by the plan
+    seconds: float  # the time in the plan
     id: str
     title: str
     node: str
@@ -33,7 +33,7 @@ class SharedPlan:
     def __init__(self) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.path: Path = Path()
-        self.cases: dict[str, SharedCase] = {}  # by pytest's identifier
+        self.cases: dict[str, SharedCase] = {}  # each case by pytest's identifier
 
     def open(self) -> None:
         if self._folder is None:
@@ -41,14 +41,14 @@ class SharedPlan:
             self.path = Path(self._folder.name, "plan.json")
 
     def read(self) -> bool:
-        """False after the first time: all workers collect the same."""
+        """Reads the file. False after the first time, because all workers collect the same."""
         if self.cases or not self.path.exists():
             return False
         self.cases = {node: SharedCase(**case) for node, case in json.loads(self.path.read_text()).items()}
         return True
 
     def scope_of(self, node: str) -> str:
-        """The cases of one device go to one worker."""
+        """The scope of a case, which is its device: the cases of one device go to one worker."""
         return self.cases[node].device if node in self.cases else node
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The settings and targets that a worker has of its controller, and its refusal, which the controller hears."""
+"""The settings and targets that the controller sends to a worker, and the worker's refusal, which it hears."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REFUSAL = "pydoca_usage"
 
 
 def received(config: pytest.Config) -> dict[str, Any] | None:
-    """None in a process that is not a worker."""
+    """The controller's message; None in a process that is not a worker."""
     given = getattr(config, "workerinput", None)
     return None if given is None else dict(json.loads(given.get(_INPUT, "{}")))
 
@@ -35,7 +35,7 @@ def send(node: Any, settings: Settings, targets: list[Target], plan: Path) -> No
 
 
 def settings_from(settings: Settings, given: dict[str, Any]) -> Settings:
-    """Those of the controller, where it has sent any."""
+    """The settings of the controller, where it has sent any."""
     sent = given.get("settings")
     if sent is None:
         return settings
@@ -52,6 +52,6 @@ def apply(targets: list[Target], given: dict[str, Any]) -> None:
 
 
 def refuse(config: pytest.Config, message: str) -> None:
-    """The controller ends with this usage error."""
+    """Has the controller end with this usage error."""
     output: dict[str, Any] = config.workeroutput  # type: ignore[attr-defined]
     output[REFUSAL] = message

@@ -12,7 +12,7 @@ from pydoca.qualify.verdicts import Verdict
 
 
 def tell_crash(session: Session, report: Any) -> None:
-    """Gives xdist's report of the crash what the report of a worker has."""
+    """Completes xdist's report of a crash, so that it has what the report of a worker has."""
     shared = session.shared.cases.get(report.nodeid)
     if shared is None or shared.device not in session.runs:
         return

@@ -11,7 +11,7 @@ from pytest_pydoca.markers import is_case
 
 
 class Repeater:
-    """A worker runs the items that the controller sends, so it repeats each one by itself."""
+    """Repeats each item by itself, because a worker runs only the items that the controller sends."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -29,7 +29,7 @@ class Repeater:
                 renew(item)
             self._session.begin_case(item)
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-            # The item's own fixtures end between its repeats, those of its module live on.
+            # The item's own fixtures end between its repeats; those of its module live on.
             runtestprotocol(item, nextitem=nextitem if repeat == repeats[-1] else item.parent)  # type: ignore[arg-type]
             item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True

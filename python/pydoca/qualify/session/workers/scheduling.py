@@ -1,4 +1,4 @@
-"""Which worker of xdist runs which cases."""
+"""The distribution of cases among xdist's workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydoca.qualify.session.shared.cases import SharedPlan
 
 
 def scheduler_of(config: pytest.Config, log: Any, shared: SharedPlan) -> Any:
-    """xdist's own one for another --dist than the usual; then the workers wait for one another at the device."""
+    """The scheduler; xdist's own one for another --dist than the usual: then its workers wait for the device."""
     if config.getoption("dist") not in ("load", "loadgroup"):
         return None
     from xdist.scheduler import LoadScopeScheduling
@@ -22,8 +22,7 @@ def scheduler_of(config: pytest.Config, log: Any, shared: SharedPlan) -> Any:
             return shared.scope_of(nodeid)
 
         def remove_node(self, node: Any) -> str | None:
-            """The case during which a worker ended does not run again, unlike with xdist's own one: it may end each
-            worker."""
+            """Does not repeat the case during which a worker ended, as xdist's own one does: it may end each worker."""
             for unit in self.assigned_work[node].values():
                 for nodeid, is_complete in unit.items():
                     if not is_complete:
