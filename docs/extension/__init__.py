@@ -1,4 +1,4 @@
-"""What the site has beside its pages: names of DOCA as link targets, displays, and pages that are made of data."""
+"""The site's own parts: names of DOCA as link targets, displays, and pages that are made of data."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def scope_lines(scope: Scope) -> Iterator[str]:
 
 
 def class_lines(scope: Scope, name: str) -> Iterator[str]:
-    """A class that stands in another one is an entry in that one's."""
+    """The lines of a class. A class inside another one is an entry in that one's lines."""
     bases = f" : {', '.join('public ' + base.removeprefix('pydoca::') for base in scope.bases)}" if scope.bases else ""
     body = [*description(scope.node), ""]
     for inner in scope.inside:
@@ -101,7 +101,7 @@ def description(node: Element) -> Iterator[str]:
 
 
 def paragraph_lines(paragraph: Element) -> Iterator[str]:
-    """A paragraph may have tables inside."""
+    """The lines of a paragraph, which may have tables inside."""
     tables = list(paragraph.findall("table"))
     for table in tables:
         paragraph.remove(table)

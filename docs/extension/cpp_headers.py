@@ -1,4 +1,4 @@
-"""The public headers as Doxygen reads them: their classes, and what stands in namespaces, by header."""
+"""The public headers as Doxygen reads them: their classes, and the members of namespaces, by header."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUIET = YES
 """
 
 
-MARK = "_of_cpp"  # behind a name that Doxygen takes for a word of another language
+MARK = "_of_cpp"  # follows a name that Doxygen takes for a word of another language
 
 
 @dataclass
@@ -45,12 +45,12 @@ class Scope:
     node: Element
     members: list[Element] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
-    inside: list[str] = field(default_factory=list)  # classes that stand in this one
+    inside: list[str] = field(default_factory=list)  # classes inside this one
 
 
 @dataclass
 class Header:
-    path: str  # below include/pydoca
+    path: str  # relative to include/pydoca
     scopes: list[Scope] = field(default_factory=list)
 
 
@@ -63,8 +63,9 @@ def copy_headers() -> list[str]:
 
 
 def prepared(text: str) -> str:
-    """Words in angle brackets are not tags, a comment of a group of members is a comment of its first one, and `local`
-    is a word of Doxygen's."""
+    """The text for Doxygen: words in angle brackets are not tags, a comment of a group of members is a comment of its
+    first one, and `local` is a word of Doxygen's.
+    """
     text = re.sub(r"\blocal = ", f"local{MARK} = ", text)
     text = re.sub(r"<(task|operand|library)>", r"&lt;\1&gt;", text)
     return re.sub(r"^(\s*)// ", r"\1/// ", text, flags=re.MULTILINE)
@@ -117,7 +118,7 @@ def file_of(node: Element) -> str:
 
 
 def place(scope: Scope) -> tuple[bool, int]:
-    """Classes in their order, then functions."""
+    """The order of scopes: classes in their order, then functions."""
     location = scope.node.find("location")
     line = int(location.get("line", "0")) if location is not None else 0
     return scope.kind == "namespace", line
@@ -130,7 +131,7 @@ def classes() -> dict[str, Scope]:
 
 
 def home_of(name: str) -> str:
-    """Of a member that a class has from a public base, the name in that base: pydoca::BufSource::num_elements."""
+    """The name of an inherited member in the public base that has it: pydoca::BufSource::num_elements."""
     owner, _, member = name.rpartition("::")
     scope = classes().get(owner)
     if scope is None or any(each.findtext("name") == member for each in scope.members):

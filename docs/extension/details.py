@@ -1,4 +1,4 @@
-"""The directive `details`: what a reader opens when it is wanted."""
+"""The directive `details`: text that a reader opens when it is wanted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from docutils.parsers.rst import Directive
 
 
 class Details(Directive):
-    """Its argument is the line that is always seen."""
+    """Hidden text; the argument is the line that is always seen."""
 
     required_arguments = 1
     final_argument_whitespace = True

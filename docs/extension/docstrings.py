@@ -42,7 +42,7 @@ def rst_of(value: object) -> Iterator[str]:
 
 
 def table_row(line: str, is_first: bool) -> Iterator[str]:
-    """Of a table in Markdown, a row of a list table."""
+    """Turns a row of a table in Markdown into one of a list table."""
     if is_first:
         yield from (".. list-table::", "   :header-rows: 1", "")
     cells = [cell.strip() for cell in line.strip("| ").split("|")]
@@ -52,7 +52,7 @@ def table_row(line: str, is_first: bool) -> Iterator[str]:
 
 
 def inline(line: str) -> str:
-    """Errors, names in backticks and names of DOCA are links."""
+    """The line with links for errors, names in backticks and names of DOCA."""
     bullet = BULLET.match(line)
     head = bullet[0] if bullet else ""
     texts = CODE.split(line[len(head) :])
@@ -75,6 +75,6 @@ def plain(text: str) -> str:
 
 
 def doca_link(match: re.Match[str]) -> str:
-    """A backslash parts the name from a bracket that follows."""
+    """A link to the name; a backslash separates it from a bracket that follows."""
     code = f":doca:`{match[1]}`" if match[1] in doca_names() else f"``{match[1]}``"
     return code + ("\\ (" if match[2] else "")

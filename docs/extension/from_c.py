@@ -39,7 +39,7 @@ def page_of(library: Library) -> Iterator[str]:
 
 
 def lines_of(row: tuple[Entry, ...]) -> Iterator[str]:
-    """What several names have in common is said once."""
+    """The lines of a row; what its names have in common is said once."""
     first = row[0]
     kinds = [entry.name if entry.kind == "function" else f"{entry.kind} {entry.name}" for entry in row]
     body = [first.does, "", *facts_of(row), ""]

@@ -30,7 +30,7 @@ def listed(items: Iterable[str], between: str = ", ") -> str:
 
 
 def python_role(name: str) -> str:
-    """A link to the reference of a public name of pydoca, "Dma(num_tasks=)" say."""
+    """A link to the reference of a public name of pydoca, such as "Dma(num_tasks=)"."""
     base = name.partition("(")[0]
     return f"{{py:obj}}`{name} <pydoca.{homes().get(base, base)}>`"
 
@@ -40,6 +40,6 @@ def cpp_role(name: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital letter and a full stop, unless it begins with code."""
+    """The text with a capital letter and a full stop, unless it begins with code."""
     text = text.strip()
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")

@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.domains.std import GenericObject
 
-# By the name of the directive, which is also the role that links to it: what the index says.
+# The words of the index, by the name of the directive, which is also the role that links to it.
 KINDS = {"doca": "DOCA name", "status": "status", "state": "state"}
 
 
@@ -30,7 +30,7 @@ class Named(GenericObject):
         return (node.next_node(addnodes.desc_name).astext(),)
 
     def _toc_entry_name(self, node: addnodes.desc_signature) -> str:
-        """For the contents of the page."""
+        """The entry in the contents of the page."""
         return self._object_hierarchy_parts(node)[0]
 
     def get_signatures(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from extension import commands, cpp_api, from_c, notebooks, performance, python_api, qualification_api, statuses
 
-# Each gives the pages of its kind: the path below docs/made, and the text.
+# Each function gives the pages of its kind: the path below docs/made, and the text.
 MAKERS = (
     commands.pages,
     cpp_api.pages,

@@ -12,7 +12,7 @@ from extension.python_entries import class_lines, function_lines
 from extension.python_names import MODULES, RETURNED, home_of_class, homes, returned_by, stub_of
 from pydoca.cli.explain._names import names_in
 
-# By the stub of a class, or the reason for its page: the title. A page has what its title says.
+# The title of a page, by the stub of a class, or the reason for its page. A page has what its title says.
 TITLES = {
     "device": "Devices",
     "representor": "Representors",
@@ -53,7 +53,7 @@ What calls return
 Calls return objects of these classes, which a program does not make, and for which no module has a public name. Await
 them, or call their ``wait()``.
 """
-# Of classes that stand in Python.
+# The stems of classes that Python defines.
 STEMS = {"Dpa": "dpa", "DpaRun": "dpa", "Status": "errors", "LogLevel": "types"}
 
 
@@ -121,7 +121,7 @@ def returned() -> Iterator[str]:
 
 
 def homes_of_method(name: str) -> str:
-    """A class of comch's stub stands in that module."""
+    """The homes of a name: a class of comch's stub is in that module."""
     return homes().get(name) or homes()[f"comch.{name}"]
 
 

@@ -10,7 +10,7 @@ from extension import docstrings
 from extension.python_names import home_of_class, is_public, own_members
 from extension.python_signatures import field_types, signature_of, type_of
 
-# Bases that say nothing that the entry does not say.
+# These bases say nothing that the entry does not say.
 PLAIN_BASES = {"``int``", "``Exception``", "``BaseException``", "``ReprEnum``", "``tuple``"}
 
 
@@ -31,7 +31,7 @@ def function_lines(name: str, value: object) -> Iterator[str]:
 
 
 def class_lines(name: str, owner: type, made_by: str = "") -> Iterator[str]:
-    """made_by: of a class whose objects are not made by calling it, what to say instead of the parameters."""
+    """The lines of a class. made_by replaces the parameters when objects are not made by calling it."""
     body = [*bases(owner), *docstrings.rst_of(owner), "", *([made_by, ""] if made_by else [])]
     fields = field_types(owner)
     for field, type_text in fields.items():

@@ -21,7 +21,7 @@ from pydoca.qualify.measure import Measure, Measurement
 
 STUBS = Path(pydoca.__file__).with_name("_core")
 MODULES = {name: getattr(pydoca, name) for name in ("comch", "faults", "log", "rdma_bridge", "sim", "workq")}
-# Classes without a public name, whose objects public methods return.
+# These classes have no public name, but public methods return their objects.
 RETURNED = (
     _core.AcceptedConnection,
     ConnectionByName,
@@ -41,7 +41,7 @@ def stubs() -> dict[str, ast.Module]:
 
 @cache
 def stub_of() -> dict[str, tuple[str, ast.stmt]]:
-    """By the name of a class or function of the extension: its stub file, and its definition there."""
+    """The stub file and the definition of each class and function of the extension, by name."""
     return {
         node.name: (stem, node)
         for stem, module in stubs().items()
@@ -52,7 +52,7 @@ def stub_of() -> dict[str, tuple[str, ast.stmt]]:
 
 @cache
 def homes() -> dict[str, str]:
-    """By each public name below pydoca, "Dma.start": the name under which the reference has it, "Context.start"."""
+    """The name under which the reference has each public name below pydoca: "Context.start" for "Dma.start"."""
     found = {}
     for prefix, module in {"": pydoca, **{f"{name}.": module for name, module in MODULES.items()}}.items():
         for name in names_in(module):
@@ -93,7 +93,7 @@ def bench() -> dict[str, list[str]]:
         module = importlib.import_module(info.name)
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == info.name]
         found[info.name] = [name for name in own if not name.startswith("_")]
-    del found[f"{bench_package.__name__}.remote"]  # for the processes that its other modules start
+    del found[f"{bench_package.__name__}.remote"]  # the processes that its other modules start use it
     return found
 
 
@@ -117,7 +117,7 @@ def is_public(owner: type) -> bool:
 
 
 def home_of_member(owner: type, member: str) -> str:
-    """The class that the reference has it in: the highest public one that has it, as members are not repeated."""
+    """The class in which the reference has the member: the highest public one, as members are not repeated."""
     having = [base for base in owner.__mro__ if is_public(base) and member in all_members(base)]
     return home_of_class(having[-1])
 
@@ -132,6 +132,6 @@ def all_members(owner: type) -> dict[str, object]:
 
 
 def own_members(owner: type) -> dict[str, object]:
-    """Without those of its public bases."""
+    """The public members without those of its public bases."""
     home = home_of_class(owner)
     return {name: value for name, value in all_members(owner).items() if home_of_member(owner, name) == home}

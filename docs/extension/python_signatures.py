@@ -23,7 +23,7 @@ class Text(str):
 
 @cache
 def aliases() -> dict[str, str]:
-    """Private names of types in the stubs, and what stands for them."""
+    """The private names of types in the stubs, and what each means."""
     found = {}
     for module in stubs().values():
         for node in module.body:
@@ -35,10 +35,10 @@ def aliases() -> dict[str, str]:
 
 
 def shown(text: str) -> str:
-    """Without private names."""
+    """The text without private names."""
     text = re.sub(r"\b_\w+", lambda match: aliases().get(match[0], match[0]), text)
     text = re.sub(r"\b(?:_core|pydoca|builtins|typing|collections\.abc|_t)\.(?=[A-Z_])", "", text)
-    # Without its module, Sphinx looks for a member that is called so; ~ leaves the module out of what is shown.
+    # Sphinx would look for a member of the name without its module; ~ leaves the module out of what is shown.
     return re.sub(r"(?<![\w.])type(?=\[)", "~builtins.type", text)
 
 
@@ -51,7 +51,7 @@ def plain(annotation: object) -> object:
 
 
 def signature_of(value: object) -> str:
-    """Of a function, a method or a class that can be made, without self."""
+    """The signature of a function, a method or a class that can be made, without self."""
     _, of_raw_method, types = (value.__doc__ or "").partition("\n\nTypes: ")
     if of_raw_method:
         return shown(types)
@@ -66,7 +66,7 @@ def signature_of(value: object) -> str:
 
 
 def type_of(owner: type, name: str, value: object) -> str:
-    """Of a property or an attribute; empty where it is not known."""
+    """The type of a property or an attribute; empty when it is not known."""
     getter = getattr(value, "fget", None)
     annotation = getattr(getter, "__annotations__", {}).get("return")
     if annotation is not None:
@@ -88,7 +88,7 @@ def type_in_stub(owner: str, name: str) -> str:
 
 
 def field_types(owner: type) -> dict[str, str]:
-    """Of a named tuple or a dataclass: its fields in order."""
+    """The fields of a named tuple or a dataclass, in order."""
     if hasattr(owner, "_fields") or hasattr(owner, "__dataclass_fields__"):
         own = {name: each for name, each in vars(owner).get("__annotations__", {}).items() if not name.startswith("_")}
         return {name: shown(str(plain(each))) for name, each in own.items()}

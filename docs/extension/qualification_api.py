@@ -26,7 +26,7 @@ Fixtures
 
 pytest has them wherever pydoca is installed. A test that takes one of them is a case of a run by ``pydoca qualify``.
 """
-# Beside the modules' order by name: what all of them use stands at the end.
+# The modules are in the order of their names, but those that all others use come last.
 LAST = ("waiting", "zones", "patterns", "resources", "sides")
 
 
@@ -67,7 +67,7 @@ def fixture_lines() -> Iterator[str]:
 
 
 def measure_lines(fixture: str, about: Iterator[str]) -> Iterator[str]:
-    """The fixture is an object that is called; its other methods, and what the call gives."""
+    """The lines of a fixture that is called: its other methods, and what the call gives."""
     call = Measure.__call__
     body = [*about, "", *docstrings.rst_of(call)]
     yield from described("function", fixture + signature_of(call), (), body)
@@ -76,6 +76,6 @@ def measure_lines(fixture: str, about: Iterator[str]) -> Iterator[str]:
 
 
 def fixtures() -> dict[str, Any]:
-    """By their names, the functions that define them."""
+    """The functions that define fixtures, by name."""
     both = vars(fixtures_of_cases) | vars(fixtures_of_faults)
     return {name: value for name, value in both.items() if name.startswith("pydoca_")}

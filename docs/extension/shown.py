@@ -28,7 +28,7 @@ class Shown(Directive):
 
 
 def displays(program: str) -> list[str]:
-    """What the program shows."""
+    """The displays that the program shows."""
     found: list[str] = []
 
     def display(shown: object) -> None:

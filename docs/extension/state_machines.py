@@ -15,7 +15,7 @@ from pydoca._display.frame import svg
 from pydoca._display.frame.markup import picture_svg
 from pydoca._display.frame.panel import Picture
 
-WIDTH, HEIGHT = 118.0, 34.0  # of a box
+WIDTH, HEIGHT = 118.0, 34.0  # the size of a box
 COLUMN, ROW, MARGIN = 288.0, 104.0, 14.0
 APART = 9.0  # pixels between the lines there and back
 LINE = 14.0  # the height of a line of a label
@@ -26,7 +26,7 @@ class Edge:
     start: str
     end: str
     label: str  # lines with / between them
-    side: int = -1  # the side of the line that the label stands at: -1 above or left, 1 below or right
+    side: int = -1  # the side of the line that has the label: -1 above or left, 1 below or right
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def drawn_edge(machine: Machine, edge: Edge, marker: str) -> Iterator[str]:
         return
     length = ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5
     both = any((each.start, each.end) == (edge.end, edge.start) for each in machine.edges)
-    # To the right of its way, so that there and back are two lines.
+    # A line is moved to the right of its way, so that there and back are two lines.
     dx, dy = ((y1 - y2) / length * -APART, (x2 - x1) / length * -APART) if both else (0.0, 0.0)
     ax, ay = border(x1 + dx, y1 + dy, x1, y1, x2 - x1, y2 - y1)
     bx, by = border(x2 + dx, y2 + dy, x2, y2, x1 - x2, y1 - y2)
@@ -156,14 +156,14 @@ def drawn_edge(machine: Machine, edge: Edge, marker: str) -> Iterator[str]:
 
 
 def arc(edge: Edge, x1: float, x2: float, y: float, marker: str) -> Iterator[str]:
-    """Over a state that stands between."""
+    """An arc over a state between the others."""
     top, bottom = y - HEIGHT / 2 - 26, y - HEIGHT / 2
     yield svg.line(f"M{x1:g} {bottom:g}V{top:g}H{x2:g}V{bottom:g}", marker=marker)
     yield svg.text((x1 + x2) / 2, top - 6, edge.label, anchor="middle", faint=True, size=11)
 
 
 def border(x: float, y: float, cx: float, cy: float, dx: float, dy: float) -> tuple[float, float]:
-    """Where the line from (x, y) in the direction (dx, dy) leaves the box around (cx, cy)."""
+    """The point where the line from (x, y) in the direction (dx, dy) leaves the box around (cx, cy)."""
     reach = []
     if dx:
         reach.append((cx + (WIDTH / 2 if dx > 0 else -WIDTH / 2) - x) / dx)
@@ -174,7 +174,7 @@ def border(x: float, y: float, cx: float, cy: float, dx: float, dy: float) -> tu
 
 
 def label(edge: Edge, x: float, y: float, slope: float) -> Iterator[str]:
-    """Beside the middle of the line. slope: 0 of a flat line, below 0 where it rises to the right."""
+    """A label beside the middle of the line. slope: 0 for a flat line, below 0 for one that rises to the right."""
     lines = edge.label.split("/")
     top = y - 6 - LINE * (len(lines) - 1) if edge.side < 0 else y + 15
     anchor = "middle" if slope == 0 else "end" if (slope < 0) == (edge.side < 0) else "start"
