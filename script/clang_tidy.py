@@ -2,7 +2,7 @@
 
 Sources that a build compiles in batches are checked in the same batches, which saves most of the time: headers are
 read once. There clang-tidy does not look for unused using declarations and aliases, so that this script does. It also
-looks for typedefs, for which clang-tidy takes a tenth of its time. What was found clean is not checked again until a
+looks for typedefs, for which clang-tidy takes a tenth of its time. A clean source is not checked again until a
 file of the project that it includes, its compile command or the configuration changes.
 """
 
@@ -68,7 +68,7 @@ def configuration() -> bytes:
 
 
 def config_option(path: Path) -> list[str]:
-    """A batch is in a build directory: its configuration is that of the sources that it includes."""
+    """The option for the configuration of the sources in a batch: the batch itself is in a build directory."""
     if path.parent.name != "Unity":
         return []
     source = next(file for file in included_files(path) if file.suffix == ".cpp")
@@ -126,7 +126,7 @@ def main() -> int:
     print(*findings, sep="\n", end="\n" if findings else "")
     faulty = len(findings)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # The longest first, so that no core waits for the last one.
+        # The longest run first, so that no core waits for the last one.
         paths = sorted(entries, key=size, reverse=True)
         for report in pool.map(lambda path: check(path, keys[path]), paths):
             if report:

@@ -6,7 +6,7 @@ if [[ ${1:-} == --help || ${1:-} == -h ]]; then
   exit
 fi
 
-# With the values of the caller's shell, these would lead to files outside the project.
+# These variables of the caller's shell would lead to files outside the project.
 unset CDPATH PYTHONPATH PYTHONHOME
 # pip compiles nothing, and without byte code each program that the tests start would compile its imports anew.
 unset PYTHONDONTWRITEBYTECODE
@@ -27,7 +27,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev libtomlplusplus-dev libssl-dev libisal-dev libibverbs-dev librdmacm-dev)
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers zstd)
 reader_packages=(zsh fish groff-base) # tests give them completions and the manual
-clang_packages=(clang-19 llvm-19) # with llvm-ar CMake has Clang optimise across files
+clang_packages=(clang-19 llvm-19) # llvm-ar lets CMake have Clang optimise across files
 sanitizer_packages=("${clang_packages[@]}" libclang-rt-19-dev) # half of g++'s time, and libFuzzer
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux mold "${sanitizer_packages[@]}" "${reader_packages[@]}" "${lab_packages[@]}")
 verbs_packages=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs) # tests of RDMA compare with these
@@ -211,7 +211,7 @@ set_up_tools() {
   install_requirements "$@"
 }
 
-# set_up [<extra>...]: installs the package, too.
+# set_up [<extra>...]: also installs the package.
 set_up() {
   set_up_tools "$@"
   install_package

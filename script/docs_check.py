@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (800, 1400)
 THEMES = ("light", "dark")
 NAMES_PAGE = "made/from-c/index.html"
-# By a search: the page that one of the first results must be of.
+# The searches, each with the page that one of its first results must be of.
 SEARCHES = {
     "doca_mmap_create": "made/from-c/memory-maps.html",
     "doca_mmap_export_dpu": "made/from-c/memory-maps.html",  # an old name
@@ -33,8 +33,8 @@ SEARCHES = {
     "Mmap.export_pci": "made/python/mmap.html",
     "tailroom": "concepts/bufs.html",
 }
-CONTRAST = 4.5  # of text and its background, as WCAG 2 asks (level AA)
-# What Chromium tells of a page: how far it is wider than the window, and the least contrast of text in it.
+CONTRAST = 4.5  # the contrast of text and its background that WCAG 2 asks for (level AA)
+# Chromium tells how far a page is wider than the window, and the least contrast of text in it.
 MEASURE = """() => {
   const light = (colour) => {
     const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
@@ -105,7 +105,7 @@ def faults_of_links(pages: dict[Path, Page]) -> Iterator[str]:
 
 
 def faults_of_names(site: Path, pages: dict[Path, Page]) -> Iterator[str]:
-    """The start page leads to the page of names, and that page to each name: two clicks."""
+    """Faults of names: two clicks must lead from the start page to each name, by the page of names."""
     from pydoca.cli.explain._table import load
 
     table = load()
@@ -166,7 +166,7 @@ class Browser:
             self.add(f"{wanted} is not among {found}")
 
     def click_twice(self, site: Path, name: str) -> None:
-        """From the start page to the page of names, and to the entry of the name."""
+        """Clicks from the start page to the page of names, and to the entry of the name."""
         self.place = f"two clicks to {name}"
         self.page.goto((site / "index.html").as_uri())
         self.page.click(f"article a[href='{NAMES_PAGE}']")
@@ -176,7 +176,7 @@ class Browser:
             self.add(f"they lead to {self.page.url}, {entry[:60]!r}")
 
     def filter_names(self, site: Path) -> None:
-        """Of the page of names, the field shows those that contain what is typed."""
+        """Types into the field of the page of names, which must show those that contain the text."""
         self.place = NAMES_PAGE
         self.page.goto((site / NAMES_PAGE).as_uri())
         self.page.fill(".name-filter", "mmap_create_from")
@@ -214,7 +214,7 @@ def faults_of_use(site: Path) -> list[str]:
 
 
 def faults_in_chromium(site: Path, paths: list[Path]) -> Iterator[str]:
-    """As many browsers at a time as there are cores."""
+    """The faults that Chromium shows, in as many browsers at a time as there are cores."""
     count = os.cpu_count() or 1
     with ProcessPoolExecutor(count) as pool:
         looks = [pool.submit(faults_of_looks, site, paths[index::count]) for index in range(count)]

@@ -5,7 +5,7 @@ usage: python script/older_libraries.py [--cxx COMPILER] DIRECTORY
 A function of the C library has a version for each change of its behaviour, and a linker takes the newest one. What is
 linked with the stand-ins takes, of each function, the version that glibc 2.28 and the libstdc++ of GCC 8 had, and runs
 on every system since (manylinux_2_28). Functions that are newer are not there: those of the C library that pydoca uses
-stand in cpp/src/detail/system/newer_functions.cpp, and a static libstdc++, which comes later in the linker's order, has
+are in cpp/src/detail/system/newer_functions.cpp, and a static libstdc++, which comes later in the linker's order, has
 the others of C++. Needs pyelftools.
 """
 
@@ -25,7 +25,7 @@ NEWEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)}
 LIBRARIES = ("libc.so.6", "libm.so.6", "libstdc++.so.6")
 LOADERS = ("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1")  # each is there on its own processor only
 
-# Until glibc 2.34 these libraries had functions that libc has today.
+# These libraries of glibc before 2.34 had functions that libc has today.
 FORMER_HOMES = (
     (re.compile("pthread_|sem_"), "libpthread.so.0"),
     (re.compile("dl(open|close|sym|vsym|error|addr|info)"), "libdl.so.2"),
@@ -64,7 +64,7 @@ def defined_symbols(library: Path) -> Iterator[Symbol]:
 
 
 def old_symbols(library: Path) -> list[Symbol]:
-    """Of each name its newest version that old systems have."""
+    """The newest version of each name that old systems have."""
     newest: dict[str, Symbol] = {}
     for symbol in defined_symbols(library):
         version = numbers(symbol.version)

@@ -18,7 +18,7 @@ SIZE = {"width": 1000, "height": 1000}  # pixels: what the page begins with
 
 
 def report(folder: Path, *device: str, guest: bool = False) -> Path:
-    """The page of a run of level smoke."""
+    """Makes the report of a run of level smoke; returns its page."""
     folder.mkdir()
     runs = folder / "runs"
     lab = [str(PYDOCA), "rdma-lab", "--pair", "--results", str(folder)] if guest else []

@@ -1,6 +1,6 @@
 """Checks the pages of the qualification in a headless Chromium, as wide as a telephone and as wide as a screen.
 
-usage: .venv/bin/python script/reports_check.py      (script/docs --check does so, too)
+usage: .venv/bin/python script/reports_check.py      (script/docs --check also does so)
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (360, 500, 900, 1400)
-# What does not fit: the page, the last column of a table that cannot be scrolled to, content that is wider than its
+# Things that do not fit: the page, the last column of a table that cannot be scrolled to, content that is wider than
+# its
 # place, and texts of a picture that leave it or lie on one another.
 MEASURE = """() => {
   const faults = [];
@@ -62,7 +63,7 @@ def faults_of_page(page: Any, path: Path) -> Iterator[str]:
 
 
 def faults_of_reports() -> list[str]:
-    """Of the pages of invented runs."""
+    """The faults of the pages of invented runs."""
     from playwright.sync_api import sync_playwright
 
     sys.path[:0] = [str(ROOT / "tests/py"), str(ROOT / "tests/py/qualify")]

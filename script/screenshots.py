@@ -102,7 +102,7 @@ def choose_theme(directory: Path, theme: str) -> None:
 
 
 def take_notebook(browser: Any, address: str, width: int, scenes: list[str], target: Path) -> None:
-    """One picture per scene, of its output."""
+    """Takes one picture per scene, of its output."""
     # The system's colours are light in both themes: JupyterLab's own must win.
     page = browser.new_page(viewport={"width": width, "height": 3600}, color_scheme="light")
     page.goto(address)
@@ -151,7 +151,7 @@ def make_sheets(browser: Any, target: Path, scenes: list[str], width: int) -> No
 
 
 def use_directories(directory: Path) -> None:
-    """Nothing of the user's own settings is read or changed."""
+    """Has all programs use this directory, so that no setting of the user is read or changed."""
     for name, folder in {
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",

@@ -25,7 +25,7 @@ def first_block() -> str:
 
 
 async def run_cell(source: str) -> None:
-    """Runs it as a notebook does: `await` may stand at the top level."""
+    """Runs a cell as a notebook does, with `await` at the top level."""
     code = compile(source, str(README), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     result = eval(code, {"__name__": "__main__"})
     if inspect.iscoroutine(result):

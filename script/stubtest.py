@@ -25,7 +25,7 @@ def declared(stub: Path) -> Iterator[str]:
 
 
 def part_of(core: ModuleType, stub: Path) -> ModuleType:
-    """The extension as this file has it."""
+    """The extension as this stub file declares it."""
     part = ModuleType(f"{core.__name__}.{stub.stem}")
     vars(part).update({name: getattr(core, name) for name in declared(stub) if hasattr(core, name)})
     return part
@@ -33,7 +33,7 @@ def part_of(core: ModuleType, stub: Path) -> ModuleType:
 
 def main() -> int:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    # Only now, so that --help needs neither.
+    # Imported here, so that --help needs neither.
     from mypy import stubtest
 
     from pydoca import _core

@@ -19,8 +19,8 @@ COMMAND = [sys.executable, "-m", "basedpyright", "--ignoreexternal", "--outputjs
 
 
 def report_of(package: str, directory: Path) -> dict[str, Any]:
-    """Of the sources in this directory, which precede an installed package."""
-    # With --verifytypes the checker looks for packages in the Python that it finds by PATH, whatever --pythonpath says.
+    """Pyright's report of the sources in this directory, which precede an installed package."""
+    # The option --verifytypes looks for packages in the Python of PATH, whatever --pythonpath says.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PYTHONPATH": str(directory), "PATH": path}
     run = subprocess.run([*COMMAND, "--verifytypes", package], env=env, capture_output=True, text=True, check=False)
@@ -31,7 +31,7 @@ def report_of(package: str, directory: Path) -> dict[str, Any]:
 
 
 def faults_in(report: dict[str, Any]) -> Iterator[str]:
-    """The place and the fault; a name that stands in several modules has the same ones again."""
+    """The place and the fault; a name in several modules has the same ones again."""
     found = list(report["generalDiagnostics"])
     for symbol in report["typeCompleteness"]["symbols"]:
         found += symbol["diagnostics"] if symbol["isExported"] else []

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build/typed_programs"
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^(?:```python|:::\{shown\})\n(.*?)^(?:```|:::)$", re.MULTILINE | re.DOTALL)
-CELL = "# a cell"  # of a notebook: it awaits at its top level
+CELL = "# a cell"  # marks a cell of a notebook, which awaits at its top level
 PYTHON_VERSION = "3.12"  # NumPy's arrays have the buffer protocol's type from this version on
 MYPY = [sys.executable, "-m", "mypy", f"--python-version={PYTHON_VERSION}", "--config-file=pyproject.toml"]
 PYRIGHT = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable]
@@ -37,7 +37,7 @@ TESTS_BY_PYRIGHT = {
         "UnknownVariableType",
     )
 }
-# pyverbs has no types, and pip does not install it; mypy's exemption stands in pyproject.toml.
+# pyverbs has no types, and pip does not install it; mypy's exemption is in pyproject.toml.
 UNTYPED_MODULE = re.compile(r"^ *from (pyverbs\.\w+) import ", re.MULTILINE)
 STUBS = "untyped"
 ANY_NAME = "from typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n"
@@ -51,7 +51,7 @@ def pages() -> Iterator[Path]:
 
 
 def programs() -> Iterator[tuple[str, str]]:
-    """Each with a name that says where it stands: docs_start_30 begins at line 30 of docs/start.md."""
+    """The programs, each with a name that tells its place: docs_start_30 begins at line 30 of docs/start.md."""
     for page in pages():
         text = page.read_text()
         for match in BLOCK.finditer(text):
@@ -69,7 +69,7 @@ def checkable(program: str) -> str:
 
 
 def write(target: Path, programs: Iterable[tuple[str, str]]) -> None:
-    """The programs, and nothing else, in the directory; tests in a folder of their own."""
+    """Writes the programs, and nothing else, into the directory; tests into a folder of their own."""
     shutil.rmtree(target, ignore_errors=True)
     (target / TESTS).mkdir(parents=True)
     for name, program in programs:
@@ -94,16 +94,16 @@ def pyright_settings() -> dict[str, Any]:
         "exclude": [STUBS],
         "extraPaths": [str(ROOT / "python")],
         "pythonVersion": PYTHON_VERSION,
-        "pythonPlatform": "Linux",  # else also the types of Windows
+        "pythonPlatform": "Linux",  # the types of Windows are not checked
         "typeCheckingMode": "strict",
         "stubPath": STUBS,
-        "reportMissingModuleSource": "none",  # of these stubs
+        "reportMissingModuleSource": "none",  # the stubs' modules have no source
         "executionEnvironments": [{"root": TESTS, **TESTS_BY_PYRIGHT}],
     }
 
 
 def write_stubs(target: Path) -> None:
-    """For each module of the programs that has no types: each name in it may be anything."""
+    """Writes a stub for each module without types that the programs import: each name in it may be anything."""
     for path in target.rglob("*.py"):
         for module in UNTYPED_MODULE.findall(path.read_text()):
             stub = target.joinpath(STUBS, *module.split(".")).with_suffix(".pyi")

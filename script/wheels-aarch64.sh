@@ -19,7 +19,7 @@ make_arm_system() {
   touch "$arm/system/unpacked"
 }
 
-# Of the system's headers those that the cross compiler lacks; with all of them it would find a second C library.
+# Copies the system's headers that the cross compiler lacks; with all of them it would find a second C library.
 make_arm_headers() {
   local headers=$arm/system/usr/include name
   mkdir -p "$arm/include" "$arm/include-of-processor"
@@ -43,7 +43,7 @@ set(PYDOCA_TARGET_PYTHON $1)
 CMAKE
 }
 
-# A program that is that Python: its child processes start it, too.
+# Writes a program that is that Python: its child processes also start it.
 write_arm_python() {
   local python=$arm/system/usr/bin/python3.$arm_minor
   [[ -e $python.elf ]] || mv "$python" "$python.elf"
@@ -55,7 +55,7 @@ SHELL
   echo "$python"
 }
 
-arm_tests=(tests/py/memory/test_{bufs,mmap}.py tests/py/libraries/test_{dma,sha,sync_event}.py # of one process
+arm_tests=(tests/py/memory/test_{bufs,mmap}.py tests/py/libraries/test_{dma,sha,sync_event}.py # tests of one process
   tests/py/package/test_stub_docs.py tests/py/engine/test_tasks.py)
 # QEMU lacks process_vm_readv, by which these read memory that is not pydoca.alloc's.
 arm_skipped="not a_host_lends_and_the_dpu_copies and not memory_of_the_network_is_not_for_dma

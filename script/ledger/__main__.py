@@ -20,12 +20,12 @@ from ledger.reports import BY_NAME, REPORTS, Report, find_device, obstacle
 from ledger.runs import ReportError, Tree, run
 
 ROOT = Path(__file__).resolve().parents[2]
-TURNS = 3  # of both revisions, and as many again of a report with a figure that seems worse
+TURNS = 3  # turns of both revisions, and as many again of a report with a figure that seems worse
 
 
 @dataclass
 class Outcome:
-    """Of one run of the reports, or of several."""
+    """The outcome of one run of the reports, or of several."""
 
     figures: list[Figure] = field(default_factory=list)
     not_run: dict[str, str] = field(default_factory=dict)  # reasons
@@ -40,7 +40,7 @@ class Bench:
         self.reports = [BY_NAME[name] for name in arguments.report] or list(REPORTS)
 
     def run(self, report: Report, tree: Tree, outcome: Outcome) -> list[Figure]:
-        """Adds to the outcome; an obstacle or a failure does not end the others."""
+        """Runs a report and adds to the outcome; an obstacle or a failure does not end the others."""
         if reason := obstacle(report, self.device, tree.programs):
             outcome.not_run[report.name] = reason
             print(f"not run: {reason}", flush=True)
@@ -78,7 +78,7 @@ def revision() -> str:
 
 
 def document(reports: Iterable[Report], outcome: Outcome, load: float) -> dict[str, object]:
-    """docs/figures.json, of which the documentation makes its page."""
+    """The object of docs/figures.json, from which the documentation makes its page."""
     kernel = platform.release().split("-")[0]
     of_reports = {
         report.name: {
@@ -96,7 +96,7 @@ def document(reports: Iterable[Report], outcome: Outcome, load: float) -> dict[s
 
 
 def close(outcome: Outcome, check: bool) -> int:
-    """The summary and the exit code: with --check, what the ledger does not explain counts."""
+    """Prints the summary; returns the exit code, which --check makes 1 for what the ledger does not explain."""
     ledger, machine = Ledger.read(), this_machine()
     announce("Summary")
     with_targets = [figure for figure in outcome.figures if figure.target is not None]
@@ -123,7 +123,7 @@ def show_gaps(outcome: Outcome) -> None:
 
 
 def record(bench: Bench) -> int:
-    """Several runs, so that the ledger knows the spread."""
+    """Records several runs, so that the ledger knows the spread."""
     outcomes = [bench.run_all(f"turn {turn} of {TURNS}: ") for turn in range(1, TURNS + 1)]
     ledger = Ledger.read()
     ledger.record(this_machine(), revision(), [outcome.figures for outcome in outcomes])
@@ -137,7 +137,7 @@ def record(bench: Bench) -> int:
 
 
 class Comparison:
-    """This tree beside another revision's, in turns."""
+    """A comparison of this tree with another revision's, in turns."""
 
     def __init__(self, bench: Bench, tree: Tree, name: str) -> None:
         self.bench = bench

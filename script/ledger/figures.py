@@ -33,7 +33,7 @@ class Figure:
 
     @property
     def cost(self) -> float:
-        """What revisions are compared by; more is worse. A count as it is, of others the ratio to the floor."""
+        """The cost by which revisions are compared; more is worse. A count itself, else the ratio to the floor."""
         if self.is_counted:
             return self.score
         if self.is_difference:
@@ -72,7 +72,7 @@ def parse(report: str, row: Mapping[str, Any]) -> Figure:
 
 @dataclass(frozen=True)
 class Spread:
-    """The costs of a figure in several runs: of each the lowest, the median and the highest."""
+    """The costs of a figure in several runs: the lowest, the median and the highest."""
 
     low: float
     median: float

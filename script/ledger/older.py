@@ -1,4 +1,4 @@
-"""What reports printed before they had one form, as the rows of today, so that older revisions can be compared."""
+"""The older forms of reports, as the rows of today, so that older revisions can be compared."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-FLOOR_OF_AWAITS = "await a future that is done"  # stood as a figure beside itself
-NAMES = {  # of figures, since renamed
+FLOOR_OF_AWAITS = "await a future that is done"  # older reports print it as a figure of its own
+NAMES = {  # the present names of renamed figures
     "await a graph of 4 copies of 64 B": (
         "await a graph of 4 copies of 64 B, against the await of one and the work of three"
     ),
@@ -19,7 +19,7 @@ NAMES = {  # of figures, since renamed
 
 
 def rows(report: str, text: str) -> Iterator[dict[str, Any]]:
-    """Raises KeyError where a row lacks what a figure needs."""
+    """The rows of a report. Raises KeyError when a row lacks what a figure needs."""
     for row in _objects(text):
         if "compared" in row:
             yield row
@@ -30,7 +30,7 @@ def rows(report: str, text: str) -> Iterator[dict[str, Any]]:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """An array of objects, one object, or one a line."""
+    """The objects of a text: an array of objects, one object, or one a line."""
     try:
         found = json.loads(text)
     except json.JSONDecodeError:

@@ -22,7 +22,7 @@ def processor() -> str:
 
 
 def this_machine() -> dict[str, Any]:
-    """What a record is for: the figures of another machine are not comparable."""
+    """The machine that a record is for: the figures of another machine are not comparable."""
     return {"processor": processor(), "cores": os.cpu_count()}
 
 
@@ -79,7 +79,7 @@ class Ledger:
         record["reports"].update(reports)
 
     def misses(self) -> Iterator[Miss]:
-        """Of all machines, each figure once."""
+        """The misses of all machines, each figure once."""
         seen = set()
         for machine in self.machines:
             for report, rows in machine["reports"].items():
@@ -90,7 +90,7 @@ class Ledger:
 
 
 def _row(figure: Figure, spread: Spread, runs: list[Figure]) -> dict[str, Any]:
-    """ok: whether most runs met the target."""
+    """A figure's row; ok: whether most runs met the target."""
     scores = sorted(each.score for each in runs)
     return {
         "cost": [round(cost, 4) for cost in (spread.low, spread.median, spread.high)],

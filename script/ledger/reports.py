@@ -12,12 +12,12 @@ DEVICES = Path("/sys/class/infiniband")
 
 @dataclass(frozen=True)
 class Report:
-    name: str  # of its program: a file of the preset `bench`, or with .py one of benchmarks/
-    title: str  # of its figures, on the documentation's page
+    name: str  # the name of its program: a file of the preset `bench`, or with .py one of benchmarks/
+    title: str  # the title of its figures, on the documentation's page
     needs: str = ""  # a program that must be installed
     needs_device: bool = False  # an RDMA device: its own, or that of a guest
-    boots_guest: bool = False  # where there is no device
-    program: str = ""  # of the preset, that the report runs
+    boots_guest: bool = False  # whether it boots a guest where there is no device
+    program: str = ""  # the program of the preset that the report runs
     keeps_repetitions: bool = False  # its own number is part of what it measures
 
 

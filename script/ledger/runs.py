@@ -41,7 +41,7 @@ class Tree:
         return Path(self.command(report)[-1]).exists()
 
     def knows_repetitions(self, report: Report) -> bool:
-        """Not all reports of older revisions do."""
+        """Whether the report takes repetitions; not all reports of older revisions do."""
         program = self.command(report)[-1]
         return not program.endswith(".py") or "--repetitions" in Path(program).read_text() or self.is_of_one_form
 

@@ -1,4 +1,4 @@
-"""What script/bench prints."""
+"""The lines that script/bench prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ledger.records import Ledger
 
 
 def number(value: float) -> str:
-    """Three digits or more."""
+    """The number with three digits or more."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
@@ -53,7 +53,7 @@ def misses(figures: Iterable[Figure], ledger: Ledger) -> list[str]:
 
 
 def worse_than_recorded(figures: Iterable[Figure], recorded: Mapping[tuple[str, str], Spread]) -> list[Change]:
-    """Of one run, beside the ledger's record of this machine."""
+    """The figures of one run that are worse than the ledger's record of this machine."""
     found = ((figure, recorded.get(figure.key)) for figure in figures)
     of_both = (Change(figure, spread, Spread.of([figure.cost])) for figure, spread in found if spread is not None)
     return [change for change in of_both if change.is_worse]
