@@ -27,7 +27,7 @@ async def serve() -> None:
             data = await read(dma, dev, await link.recv())
             print(data.decode(errors="replace"))
             await link.send(hashlib.sha256(data).hexdigest().encode())
-            async for _ in link:  # until the host has its answer and hangs up
+            async for _ in link:  # ends when the host has its answer and hangs up
                 pass
 
 

@@ -47,7 +47,7 @@ class Pipeline:
     def __init__(
         self, pe: pydoca.ProgressEngine, dma: pydoca.Dma, sha: pydoca.Sha, drained: pydoca.SyncEventContext
     ) -> None:
-        self.digests = hashlib.sha256()  # of all messages' digests
+        self.digests = hashlib.sha256()  # the digest of all messages' digests
         self.graph = pydoca.Graph(pe, num_instances=1)
         self.read = self.graph.node(dma)
         self.hashed = self.graph.node(sha, after=[self.read])

@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
 import pydoca
 from pydoca import rdma_bridge
 
-# From <infiniband/verbs.h>: their module in pyverbs differs between its versions.
+# These come from <infiniband/verbs.h>: their module in pyverbs differs between its versions.
 IBV_QPT_RC, IBV_MTU_1024 = 2, 3
 IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE = 1, 2
 IBV_WR_RDMA_WRITE = 0
@@ -31,7 +31,7 @@ TEXT = b"Hello from a queue pair of pyverbs"
 
 
 def connect(one: QP, other: QP, context: Context, gid_index: int) -> None:
-    """Two queue pairs of this process; over a network each would be told the other's GID and number."""
+    """Connects two queue pairs of this process; over a network each would be told the other's GID and number."""
     for queue_pair, peer in ((one, other), (other, one)):
         route = GlobalRoute(dgid=context.query_gid(1, gid_index), sgid_index=gid_index)
         attributes = QPAttr(port_num=1)

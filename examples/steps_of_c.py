@@ -1,4 +1,4 @@
-"""A copy by the steps of a program in C: each call of DOCA stands beside the line that does it."""
+"""A copy by the steps of a program in C: each line has the call of DOCA that it replaces."""
 
 import argparse
 

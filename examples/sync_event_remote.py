@@ -46,7 +46,7 @@ async def run(
             ):
                 print("the host signalled", await mode(pe, link, signal, answer))
             await link.send(b"done")
-            async for _ in link:  # until the host hangs up
+            async for _ in link:  # ends when the host hangs up
                 pass
 
 
