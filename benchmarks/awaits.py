@@ -46,7 +46,7 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
 
 
 def make_stretches(dma: Any, src: Any, dst: Any, context: Any) -> dict[str, Callable[[int], Awaitable[float]]]:
-    """By name: functions that take a number of awaits and return the nanoseconds of one."""
+    """Functions by name, each of which takes a number of awaits and returns the nanoseconds of one."""
 
     async def floor(count: int) -> float:
         future = asyncio.get_running_loop().create_future()

@@ -18,7 +18,7 @@ from print_report import Figure, arguments_of, print_report
 import pydoca
 
 TARGET = 5.0  # milliseconds above the floor
-NUM_PEERS = 12  # of each kind
+NUM_PEERS = 12  # the number of peers of each kind
 SECONDS = 2.0
 PORT = 4793
 
@@ -46,7 +46,7 @@ with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device, permissions="rdma_wr
     connection = made.wait(60)
     write_to_shared_pages_for_ever()
 """
-# The same work, in a process that shares no page.
+# This program does the same work, in a process that shares no page.
 STRANGER = f"""{WRITE}
 import pydoca
 
@@ -96,7 +96,7 @@ def start(program: str, address: str) -> list[subprocess.Popen[str]]:
 
 
 def longest_times(program: str) -> tuple[float, float]:
-    """Milliseconds, beside processes with that program: of progress(), and between two turns of another thread."""
+    """The milliseconds of the longest progress(), and between two turns of another thread, beside such processes."""
     device = pydoca.open_device("p1", side="dpu")
     accepted = []
     processes: list[subprocess.Popen[str]] = []

@@ -13,7 +13,7 @@ PATIENCE = 600.0  # seconds, for one run
 @dataclass(frozen=True)
 class Count:
     instructions: int
-    output: str  # of the command
+    output: str  # the command's output
 
 
 def count(line: Sequence[str], environment: Mapping[str, str] | None = None) -> Count:

@@ -95,11 +95,11 @@ def side(link: socket.socket, name: str, rounds: int, repeats: int, is_first: bo
     return figures
 
 
-Cpus = tuple[set[int], set[int]]  # of each process
+Cpus = tuple[set[int], set[int]]  # the cores of each process
 
 
 def parse_cpus(text: str) -> Cpus:
-    """Those of each process, of "0", "0,1" or "0:1"."""
+    """The cores of each process, from "0", "0,1" or "0:1"."""
     sets = [{int(cpu) for cpu in part.split(",")} for part in text.split(":")]
     if len(sets) > 2:
         raise ValueError(text)
@@ -107,7 +107,7 @@ def parse_cpus(text: str) -> Cpus:
 
 
 def usual_settings() -> list[Cpus]:
-    """Both on one core; each on one of its own; both on two."""
+    """The usual settings: both processes on one core; each on one of its own; both on two."""
     mine = sorted(os.sched_getaffinity(0))
     one, two = {mine[0]}, set(mine[:2])
     return [(one, one), *([(one, two - one), (two, two)] if len(two) == 2 else [])]
@@ -142,7 +142,7 @@ def measure(cpus: Cpus, rounds: int, repeats: int) -> Iterator[Figure]:
     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     where = name_of(cpus)
     given = (f"{NAME}-{where.replace(' ', '-')}", rounds, repeats)
-    os.sched_setaffinity(0, cpus[1])  # which the peer inherits
+    os.sched_setaffinity(0, cpus[1])  # the peer inherits this setting
     peer = multiprocessing.get_context("fork").Process(target=side, args=(far, *given, False))
     peer.start()
     os.sched_setaffinity(0, cpus[0])

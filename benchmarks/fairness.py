@@ -49,7 +49,7 @@ class Load:
 
 
 async def round_trips(link: pydoca.comch.Connection, count: int) -> list[float]:
-    """Microseconds each, the shortest first."""
+    """The microseconds of each round trip, the shortest first."""
     times = []
     for _ in range(count):
         begin = time.perf_counter()

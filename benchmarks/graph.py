@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000, help="awaits of a kind in each repetition")
     arguments = parser.parse_args()
     best = asyncio.run(measure(arguments.repetitions, arguments.count))
-    node = (best["graph of 20"] - best["graph of 4"]) / 16  # with its reset_data_len() in Python
+    node = (best["graph of 20"] - best["graph of 4"]) / 16  # a node includes its reset_data_len() in Python
     name = "await a graph of 4 copies of 64 B, against the await of one and the work of three"
     return print_report([Figure(name, "ns", best["graph of 4"], best["task"] + 3 * node, TARGET)], arguments)
 

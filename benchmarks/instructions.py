@@ -46,7 +46,7 @@ class Counted:
         return (many - few) / self.operations
 
     def environment(self) -> dict[str, str]:
-        """Awaits share the time of a turn of the loop, so that a turn would come sooner under valgrind."""
+        """The environment of the runs: awaits share the time of a loop's turn, which valgrind would make too short."""
         same = {"PYTHONHASHSEED": "0", "LD_PRELOAD": str(PROGRAMS / "still_clock.so")}
         return {**os.environ, **same} if self.report.endswith(".py") else dict(os.environ)
 

@@ -18,11 +18,11 @@ from print_report import Figure, arguments_of, print_report
 import pydoca
 
 TARGET = 15.0  # milliseconds above the floor, of the slowest round in a hundred
-ROUNDS = 50  # of each kind, with as many for the floor
+ROUNDS = 50  # rounds of each kind, with as many for the floor
 NAME = f"benchmark-{os.getpid()}"
 PORT = 4795
 
-# Joins in the way that is named, and says so.
+# This program joins in the way that is named, and says so.
 PEER = f"""
 import sys
 import pydoca
@@ -74,7 +74,7 @@ def ended(wait: Callable[..., Any]) -> Callable[[], None]:
 
 @contextmanager
 def linked(way: str) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
-    """A process that has joined, and what waits for its end."""
+    """A process that has joined, and the function that waits for its end."""
     dpu = pydoca.open_device("03:00.0", side="dpu")
     with pydoca.ProgressEngine() as pe:
         if way == "comch":

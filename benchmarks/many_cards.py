@@ -31,7 +31,7 @@ class _Empty:
 
 
 def calls_of(function: str, parent: str) -> dict[str, Callable[[], object]]:
-    """Each looks for one function."""
+    """The calls that look for one function."""
     address = pydoca.DeviceInfo(function).pci_addr
 
     def open_representor() -> None:

@@ -36,7 +36,7 @@ class Figure(Measurement):
 
     @property
     def column(self) -> int:
-        """t_typical, the median; the average bandwidth. The table's first column is the size."""
+        """The column t_typical, the median, or that of the average bandwidth. The table's first column is the size."""
         return 4 if self.is_latency else 3
 
     @property
@@ -44,7 +44,7 @@ class Figure(Measurement):
         return max(100, min(1000, (32 << 20) // self.size))
 
     def ratio(self, value: float, floor: float) -> float:
-        """Above 1 where pydoca is slower."""
+        """The ratio, which is above 1 when pydoca is slower."""
         return value / floor if self.is_latency else floor / value
 
 
@@ -70,7 +70,7 @@ class Devices:
         return float(rows[-1][figure.column])
 
     def value(self, figure: Figure) -> float:
-        """The same measurement by pydoca: rdma_exchange prints only the figure, in perftest's unit."""
+        """Makes the same measurement by pydoca: rdma_exchange prints only the figure, in perftest's unit."""
         line = [str(EXCHANGE), figure.operation, "latency" if figure.is_latency else "bandwidth", str(figure.size)]
         line += [str(figure.iterations), *self.names, self.gid_index]
         return float(subprocess.run(line, stdout=subprocess.PIPE, timeout=PATIENCE, check=True).stdout)

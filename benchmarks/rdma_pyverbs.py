@@ -29,7 +29,7 @@ import pydoca
 if importlib.util.find_spec("pyverbs") is None:
     sys.path.append("/usr/lib/python3/dist-packages")  # Debian installs pyverbs here
 
-# From <infiniband/verbs.h>: their module in pyverbs differs between its versions.
+# These come from <infiniband/verbs.h>: their module in pyverbs differs between its versions.
 IBV_QPT_RC, IBV_MTU_1024 = 2, 3
 IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_READ = 1, 2, 4
 IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ = 0, 2, 4
@@ -101,7 +101,7 @@ class Pydoca:
         return self.connection.send(self.data(self.mmap, slot, size))
 
     async def move(self, tasks: deque[pydoca.RdmaTask], rounds: int) -> None:
-        """All the tasks in flight, and each submitted again when it is done."""
+        """Submits all tasks, and each again when it is done."""
         reads = tasks[0].kind == "read"
         for _ in range(rounds - len(tasks)):
             task = tasks.popleft()
@@ -224,7 +224,7 @@ class Pyverbs:
         return len(found)
 
     def move(self, requests: list[Any], rounds: int) -> None:
-        """All the requests in flight, and each posted again when it is done."""
+        """Posts all requests, and each again when it is done."""
         post = self.queue_pair.post_send
         for request in requests:
             post(request)
@@ -295,7 +295,7 @@ class Peer:
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tell(end.introduce())
         end.meet(self.hear())
-        self.hear()  # the peer is connected, too
+        self.hear()  # the peer is also connected
 
     def hear(self) -> str:
         assert self.process.stdout is not None

@@ -2,7 +2,7 @@
 
 The bare ones (a word in shared memory between two cores; eventfd and epoll, on two cores and on one) come from
 sync_event_report, which `cmake --preset bench && cmake --build --preset bench` in cpp/ builds. The figures
-that sleep stand beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster. Each
+that sleep are beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster. Each
 process may run on one core only, the peer on another one, unless a figure says otherwise.
 """
 
@@ -37,11 +37,11 @@ class Figure:
 
     name: str
     way: str
-    latency: str  # of the engines that await
+    latency: str  # the latency of the engines that await
     floor: str
     target: float | None
     rounds: int
-    cores: tuple[str, str] = ("0", "1")  # of this process and of the peer
+    cores: tuple[str, str] = ("0", "1")  # the cores of this process and of the peer
     busy: int = 0  # other processes, which want both cores
 
 
@@ -69,7 +69,7 @@ def stay_on(cores: str) -> None:
 
 
 def numbers(rounds: int) -> Iterator[tuple[int, int]]:
-    """(1, 2), (3, 4) ..."""
+    """The numbers (1, 2), (3, 4) ..."""
     return zip(range(1, 2 * rounds, 2), range(2, 2 * rounds + 1, 2), strict=True)
 
 
@@ -215,7 +215,7 @@ class Peer:
 
 
 def bare_round_trip(report: Path, name: str) -> float:
-    """Nanoseconds."""
+    """The nanoseconds of a round trip."""
     run = subprocess.run([report, "--json", "--repetitions", "3", name], check=True, capture_output=True, text=True)
     return float(json.loads(run.stdout)[0]["floor"])
 
@@ -238,7 +238,7 @@ def measure(figure: Figure, report: Path, repetitions: int) -> print_report.Figu
     order = {"way": figure.way, "latency": figure.latency, "rounds": figure.rounds, "cores": figure.cores[1]}
 
     def round_trip(**others: str) -> float:
-        """Nanoseconds."""
+        """The nanoseconds of a round trip."""
         peer.send(json.dumps(order | others))
         return side.play(order | others, peer.exchange) / figure.rounds * 1e9
 
