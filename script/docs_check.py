@@ -60,7 +60,7 @@ MEASURE = """() => {
 
 @dataclass
 class Page(HTMLParser):
-    """What one page has: the anchors, the links, and the files that a browser loads for it."""
+    """The parts of one page: the anchors, the links, and the files that a browser loads for it."""
 
     path: Path
     anchors: set[str] = field(default_factory=set)

@@ -92,7 +92,7 @@ def _find_again(name: str, side: Any, vuid: str) -> _core.DeviceInfo:
 
 @_method_of(_core.DeviceInfo, name="__reduce__")
 def _reduce_info(self: _core.DeviceInfo) -> tuple[Any, ...]:
-    """What pickle stores: a process that unpickles it looks for the function, else raises NotFoundError."""
+    """The data that pickle stores: a process that unpickles it looks for the function, else raises NotFoundError."""
     return _find_again, (self.name, self.side.name.lower(), self.vuid)
 
 
@@ -127,7 +127,7 @@ def _stats_of_context(self: _core.Context) -> TaskStats:
 
 @_method_of(_core.ProgressEngine, name="stats")
 def _stats_of_engine(self: _core.ProgressEngine) -> EngineStats:
-    """What the engine did since it was made: tasks of its contexts, sleeps, looks in vain. The numbers only grow."""
+    """The work of the engine since it was made: tasks of its contexts, sleeps, looks in vain. The numbers only grow."""
     return EngineStats(*self._counts())
 
 
@@ -159,7 +159,7 @@ def _svg_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
 def _forms_of_graph(
     self: _core.Graph | _core.GraphInstance, include: object = None, exclude: object = None
 ) -> dict[str, str]:
-    """What a notebook keeps: text, HTML and SVG."""
+    """The forms that a notebook keeps: text, HTML and SVG."""
     forms: dict[str, str] = _notebook().bundle_of(self)
     return forms
 
@@ -172,7 +172,7 @@ def _forms_of_graph(
     name="_repr_html_",
 )
 def _html_of(self: object) -> str:
-    """What a notebook shows."""
+    """The HTML that a notebook shows."""
     return str(_notebook().html_of(self))
 
 

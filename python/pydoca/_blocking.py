@@ -1,4 +1,4 @@
-"""What programs without an event loop call: with blocks of contexts and engines, and waiting for several tasks.
+"""Calls for programs without an event loop: with blocks of contexts and engines, and waits for several tasks.
 
 An error keeps the frames that it came through. A function that may raise therefore deletes its names of tasks first: a
 task that lived as long as the error would keep its slot.

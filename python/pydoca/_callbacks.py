@@ -1,4 +1,4 @@
-"""What callbacks must not be: functions whose call runs nothing, because it only makes a coroutine or a generator."""
+"""A check of callbacks: a call of a coroutine function or a generator function runs nothing, so it is refused."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ class Dpa(_core.DpaEngine):
 
     @property
     def failure(self) -> str | None:
-        """What failed, once a kernel has; else None (doca_dpa_peek_at_last_error)."""
+        """The failure, once a kernel has failed; else None (doca_dpa_peek_at_last_error)."""
         return self._failure()
 
     @property

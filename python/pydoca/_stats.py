@@ -1,4 +1,4 @@
-"""What contexts and progress engines have done so far, for monitoring: numbers that only grow."""
+"""Counters of contexts and progress engines, for monitoring: numbers that only grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TaskStats(NamedTuple):
 
 
 class EngineStats(NamedTuple):
-    """What a progress engine did since it was made. `_asdict()` gives a dict."""
+    """The work of a progress engine since it was made. `_asdict()` gives a dict."""
 
     submitted: int
     """Tasks that the contexts of the engine took, those of closed contexts included."""

@@ -34,7 +34,7 @@ _States = Mapping[GraphNode, GraphNodeState]
 
 
 def name_of(node: GraphNode) -> str:
-    """What the node runs: the context's class, the function's name, the number of a sub-graph's nodes."""
+    """The name of a node's work: the context's class, the function's name, the number of a sub-graph's nodes."""
     source = node.source
     if isinstance(source, Context):
         return type(source).__name__

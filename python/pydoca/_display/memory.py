@@ -77,7 +77,7 @@ def _rights(names: set[str]) -> Table:
 
 
 def _permissions(names: set[str]) -> Table:
-    """Who may do what; the local device may always read."""
+    """The permissions of each party; the local device may always read."""
     local = "local_read_write" in names
     pci_read, pci_write = names & {"pci_read_only", "pci_read_write"}, "pci_read_write" in names
     rows: list[list[Value]] = [

@@ -1,4 +1,4 @@
-"""What a notebook asks objects for, and what `pydoca.display` writes."""
+"""The forms that a notebook asks objects for, and the output of `pydoca.display`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _bundle(panel: Panel) -> dict[str, str]:
 
 
 def show(shown: object, file: str | os.PathLike[str] | None) -> None:
-    """What `pydoca.display` does."""
+    """Shows the object in a notebook, or writes it to a file or standard output, for `pydoca.display`."""
     path = None if file is None else to_path("display", file, "object.html")
     title, forms = _named_forms(shown)
     if path is not None:

@@ -1,1 +1,1 @@
-"""What pydoca adds to IPython and Jupyter: `%load_ext pydoca`."""
+"""The extension of IPython and Jupyter: `%load_ext pydoca`."""

@@ -1,4 +1,4 @@
-"""What a notebook shows below an error whose remedy differs from that of a program."""
+"""Hints that a notebook shows below an error whose remedy differs from that of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What processes in the background write, where a notebook is executed as a whole.
+"""The output of processes in the background, where a notebook is executed as a whole.
 
 nbconvert and `jupyter execute` take what a cell shows only while that cell runs, and drop what its process writes
 later. They do take a display that another cell shows anew. So each process has a display in its own cell, and the end

@@ -1,1 +1,1 @@
-"""What Rdma returns in Python: connections to peers by name, messages as an iteration."""
+"""The objects that Rdma returns in Python: connections to peers by name, messages as an iteration."""

@@ -1,4 +1,4 @@
-"""What a started process writes: read as bytes, kept as lines, and shown where the process was started."""
+"""The output of a started process: read as bytes, kept as lines, and shown where the process was started."""
 
 from __future__ import annotations
 

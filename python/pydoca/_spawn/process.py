@@ -62,7 +62,7 @@ class ProcessError(RuntimeError):
         return RuntimeError, (f"{self}\n{self.traceback or ''}".rstrip(),)
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows: the process's traceback, and not how the notebook waited for it."""
+        """The traceback that IPython shows: the process's, without that of the notebook's wait."""
         return [*(self.traceback or "").rstrip().splitlines(), f"{type(self).__name__}: {self}"]
 
 

@@ -1,4 +1,4 @@
-"""What a started process runs: the text of a program, a script, or a function of a module."""
+"""The program of a started process: a text, a script, or a function of a module."""
 
 from __future__ import annotations
 

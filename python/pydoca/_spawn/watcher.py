@@ -23,7 +23,7 @@ _CHUNK = 65536  # bytes
 
 
 class Report:
-    """What the process says of the exception that ended it."""
+    """The process's report of the exception that ended it."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -207,7 +207,7 @@ def _drain(sinks: dict[int, Any]) -> None:
 
 
 def _pass_on(descriptor: int, sink: Any) -> bool:
-    """False when there is nothing more."""
+    """Passes on what has come; returns False when there is nothing more."""
     try:
         data = os.read(descriptor, _CHUNK)
     except BlockingIOError:

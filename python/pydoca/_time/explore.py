@@ -33,7 +33,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Exploration:
-    """What `explore` did."""
+    """The outcome of `explore`."""
 
     runs: int
     virtual_seconds: float

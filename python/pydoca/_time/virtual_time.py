@@ -189,7 +189,7 @@ def _stuck() -> str:
 
 
 class _Body:
-    """What one thread does."""
+    """The work of one thread."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._function = function

@@ -47,7 +47,7 @@ class TraceEvent(NamedTuple):
     value: int
     """The value of a sync event, or the number of a message on its connection; RDMA's counts what was recorded."""
     nbytes: int
-    """What the task, the work or the message moves."""
+    """The bytes that the task, the work or the message moves."""
     status: Status
     """How the task ended, or why the context failed."""
 

@@ -80,7 +80,7 @@ def _open(name: str | None) -> pydoca.Device:
 
 @dataclass
 class _Message:
-    """What an instance works on, and what its two engines make of it."""
+    """The operands of an instance, and the results of its two engines."""
 
     source: bytes
     copy: pydoca.Memory

@@ -81,7 +81,7 @@ class FaultPlanWarning(UserWarning):
 
 
 class FaultReport(NamedTuple):
-    """What became of a rule.
+    """The outcome of a rule.
 
     matched: operations that it selected. triggered: those that it met. impossible: those that it left alone, as their
     data was in the memory of another process, or too short for what the rule changes. never: why it has met none, and
@@ -142,7 +142,7 @@ class FaultRule:
 
     @property
     def action(self) -> str:
-        """What happens."""
+        """The action: a word of the list in `pydoca.faults`."""
         return str(self._keys["action"])
 
     @property
@@ -246,7 +246,7 @@ class FaultPlan:
                 warnings.warn(text, FaultPlanWarning, stacklevel=2)
 
     def report(self) -> list[FaultReport]:
-        """What became of each rule since install()."""
+        """The outcome of each rule since install()."""
         counts = zip(self._rules, self._plan.report(), strict=True)
         return [
             FaultReport(rule, matched, triggered, impossible, never or None)

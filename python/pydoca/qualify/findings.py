@@ -1,4 +1,4 @@
-"""What a reader of a run must know: failures, errors, close calls, what is missing, and what changed meanwhile.
+"""The findings that a reader of a run must know: failures, errors, close calls, what is missing or has changed.
 
 The page, run.json and the end of the terminal's lines show the same ones.
 """

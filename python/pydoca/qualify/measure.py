@@ -40,7 +40,7 @@ class CaseInterrupted(Exception):
 
 @dataclass
 class Surroundings:
-    """What measurements need of their run."""
+    """The parts of a run that measurements need."""
 
     limits: Limits
     seconds: float  # the time of one measurement

@@ -13,7 +13,7 @@ Key: TypeAlias = "tuple[Context, JobType, Any]"  # what a task in flight keeps o
 
 
 class JobType(Enum):
-    """What a job does; of an event, which job has ended."""
+    """The work of a job; of an event: the kind of the job that has ended."""
 
     DMA_MEMCPY = "dma_memcpy"
     SHA1 = "sha1"
@@ -35,7 +35,7 @@ class Event(NamedTuple):
     result: Status
     """SUCCESS, or why the job failed."""
     value: int | None = None
-    """What a job of a sync event has read: the value, before an addition; None for other jobs."""
+    """The value that a job of a sync event has read, before an addition; None for other jobs."""
 
 
 class JobFailedError(IoFailedError):

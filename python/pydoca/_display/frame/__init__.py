@@ -1,1 +1,1 @@
-"""What all displays have in common: the panel, how it is read, and how it becomes HTML, SVG and text."""
+"""The common parts of all displays: the panel, how it is read, and how it becomes HTML, SVG and text."""

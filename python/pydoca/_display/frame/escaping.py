@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-# What XML does not allow, and what would steer a terminal: control characters, halves of surrogates.
+# Characters that XML does not allow, or that would steer a terminal: control characters, halves of surrogates.
 _FORBIDDEN = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

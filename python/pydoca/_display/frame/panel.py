@@ -1,4 +1,4 @@
-"""What a display shows, before it is HTML, SVG or text: a panel with facts, tables, notes and pictures."""
+"""The contents of a display, before it is HTML, SVG or text: a panel with facts, tables, notes and pictures."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Call:
         self._side, self._name = side, name
 
     def result(self, timeout: float = _CALL_TIMEOUT) -> Any:
-        """What the function returned. Raises PairError, caused by the function's own exception where that is known."""
+        """The function's result. Raises PairError, caused by the function's own exception where that is known."""
         return self._side._finish(self._name, timeout)
 
 
@@ -88,7 +88,7 @@ class SideProcess:
 
     @property
     def output(self) -> str:
-        """What the process has written."""
+        """The text that the process has written."""
         return self._process.output if self._process else ""
 
     def call(self, function: Callable[..., Any], *arguments: Any, timeout: float = _CALL_TIMEOUT) -> Any:
