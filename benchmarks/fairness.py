@@ -1,4 +1,4 @@
-"""What a load does to others of its engine: round trips of comch beside a coroutine that awaits RDMA writes.
+"""The delay by a load for others of its engine: round trips of comch beside a coroutine that awaits RDMA writes.
 
 The floor are the same round trips without the load, in the same process and run.
 """

@@ -1,4 +1,4 @@
-"""What it costs to await a graph: a run of 4 copies, beside the await of one copy and the engine's work for 3 more."""
+"""The cost of awaiting a graph: a run of 4 copies, beside the await of one copy and the engine's work for 3 more."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""What a topology of thousands of cards costs those who look for one of its functions.
+"""The cost of a topology of thousands of cards for programs that look for one of its functions.
 
 The floor of finding and opening is the same call on the machine of the DOCA guide, with nine functions; that of an
 enumeration is a list of as many new Python objects. Both are taken in the same run.

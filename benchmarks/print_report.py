@@ -1,4 +1,4 @@
-"""What the reports in Python have in common: the options, and the form of a figure, which is print_report.hpp's."""
+"""The common parts of the reports in Python: the options, and the form of a figure, which is print_report.hpp's."""
 
 from __future__ import annotations
 

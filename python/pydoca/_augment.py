@@ -247,7 +247,7 @@ def poll_until(
 
 @_method_of(_core.RdmaConnection)
 async def while_connected(self: _core.RdmaConnection, task: _core.Task) -> Any:
-    """Awaits task, a receive say, as long as there is this connection, and gives what the task gives.
+    """Awaits task, such as a receive, as long as there is this connection, and gives what the task gives.
 
     Raises ConnectionResetError, with what ended it, once there is none; the task stays in flight, as a receive is for
     every connection of its context.

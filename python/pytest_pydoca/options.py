@@ -95,7 +95,7 @@ def _shown(text: str) -> str:
 
 @dataclass(frozen=True)
 class Option:
-    """One option; `name` is that of the front end, which pytest's has behind `--pydoca-`."""
+    """One option; `name` is that of the front end, and pytest's has the prefix `--pydoca-`."""
 
     name: str
     help: str

@@ -1,4 +1,4 @@
-"""A figure as a report printed it, and what several runs of it say."""
+"""A figure as a report printed it, and the spread of several runs."""
 
 from __future__ import annotations
 

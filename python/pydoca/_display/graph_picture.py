@@ -115,7 +115,7 @@ def _successors(node: GraphNode, shown: Mapping[GraphNode, object]) -> list[Grap
 
 
 def _layers(nodes: list[GraphNode]) -> dict[GraphNode, int]:
-    """The layer of each node, one behind the last of its predecessors."""
+    """The layer of each node: the one after the last layer of its predecessors."""
     layers = dict.fromkeys(nodes, 0)
     waiting = dict.fromkeys(nodes, 0)
     for node in nodes:

@@ -56,7 +56,7 @@ def _printable(text: str) -> str:
 
 
 def _named_forms(shown: object) -> tuple[str, dict[str, str]]:
-    """A title, and the forms of a panel; or those that an object with a picture of its own, a trace say, gives."""
+    """A title, and the forms of a panel; or those of an object with a picture of its own, such as a trace."""
     if (own := getattr(type(shown), "_own_forms", None)) is not None:
         return repr(shown), own(shown)
     if not has_panel(shown):

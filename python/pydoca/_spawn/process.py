@@ -301,7 +301,7 @@ def start(
 
 
 def _machine_beside(given: Mapping[str, str], topology: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
-    """This process's machine, but for what the variables that the new process is given say of its own."""
+    """This process's machine, except where the new process's own variables name another one."""
     if not given.keys().isdisjoint(("PYDOCA_TOPOLOGY", "PYDOCA_PROFILE")):
         return None
     machine = topology()

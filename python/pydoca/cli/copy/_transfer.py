@@ -158,7 +158,7 @@ class Transfer:
         self._started.put_nowait(None)
 
     async def _finish_tasks(self, thread: ThreadPoolExecutor, progress: Callable[[int], None]) -> None:
-        """Queues one piece behind the one that is being written, so that the thread does not wait for this loop."""
+        """Queues one piece after the one that is being written, so that the thread does not wait for this loop."""
         loop = asyncio.get_running_loop()
         writes: deque[tuple[asyncio.Future[None], _Started]] = deque()
         try:

@@ -44,7 +44,7 @@ def numbers(device: pydoca.Device) -> None:
 
 
 def places(device: pydoca.Device) -> None:
-    """An event in a buf has the eight bytes of its data, and none before or behind them."""
+    """An event in a buf has the eight bytes of its data, and none before or after them."""
     memory, edge = pydoca.alloc(3 * _WORD), bytes([0xA5] * _WORD)
     words = memoryview(memory)
     with Stand() as stand, duty("a sync event in a buf"):

@@ -16,7 +16,7 @@ _State, _Status = pydoca.GraphNodeState, pydoca.Status
 
 
 class _Row:
-    """A copy, a function, another function whose answer the bench chooses, and another copy: one behind the other."""
+    """A copy, a function, another function whose answer the bench chooses, and another copy, in this order."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         self.places, self.pe, self.answer = Places(stand, device), stand.engine(), _Status.SUCCESS
