@@ -62,7 +62,7 @@ class alignas(64) Buf : private Segment {
   /// while a task has the buf.
   Status reset_data_len() noexcept { return set_data(Segment::data, 0); }
 
-  /// Of a head: 1 or more. Of a later element: without meaning.
+  /// The count of a head is 1 or more; a later element's has no meaning.
   std::uint16_t refcount() const noexcept { return static_cast<std::uint16_t>(standing_); }
   /// Adds a reference to the list; previous, unless null, receives the count before (doca_buf_inc_refcount).
   /// not_permitted on a later element and when the buf is back already, too_big at 65535.
@@ -76,8 +76,8 @@ class alignas(64) Buf : private Segment {
   /// to this list (doca_buf_chain_list). not_permitted unless both are heads, of two lists, and other's count is 1;
   /// in_use while a task has one of them.
   Status chain(Buf& other) noexcept;
-  /// The same for a program that knows the last element of this list (doca_buf_chain_list_tail); not_permitted, too,
-  /// for another element. chain() takes no longer, as the head knows its last element.
+  /// The same for a program that knows the last element of this list (doca_buf_chain_list_tail). It is also
+  /// not_permitted for another element. chain() takes no longer, as the head knows its last element.
   Status chain_tail(Buf& tail, Buf& other) noexcept;
   /// Cuts this list before element, which becomes the head of the rest, with a count of 1 that is the caller's
   /// (doca_buf_unchain_list). not_permitted on a later element, invalid_value unless element is a later element of this
@@ -104,7 +104,7 @@ class alignas(64) Buf : private Segment {
     return in_flight_ != 0 || claimed_ != 0 || handed_over_.load(std::memory_order_relaxed) != 0;
   }
 
-  // Of the whole list, in bytes, from its head; of a later element: without meaning.
+  // These count the whole list, in bytes, from its head; on a later element they have no meaning.
   std::uint32_t num_elements() const noexcept { return list_len_; }  ///< at least 1
   std::uint64_t list_data_len() const noexcept {
     std::uint64_t sum = Segment::data_len;

@@ -44,11 +44,11 @@ class BufInventory final : public BufSource {
   /// With the data section [data, data + data_len), which must lie in the range (invalid_value).
   Status get_by_args(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len, std::uint64_t data,
                      std::size_t data_len, Buf*& buf) noexcept;
-  /// With an empty data section at addr: a destination.
+  /// Gets a destination: its data section is empty, at addr.
   Status get_by_addr(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len, Buf*& buf) noexcept {
     return get_by_args(mmap, addr, len, addr, 0, buf);
   }
-  /// With all of the range as data: a source.
+  /// Gets a source: all of the range is data.
   Status get_by_data(const std::shared_ptr<Mmap>& mmap, std::uint64_t data, std::size_t data_len, Buf*& buf) noexcept {
     return get_by_args(mmap, data, data_len, data, data_len, buf);
   }

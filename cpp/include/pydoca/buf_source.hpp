@@ -67,7 +67,7 @@ class alignas(64) BufSource {
   Buf* take(Mmap& mmap) noexcept;
   /// The sections of a descriptor, for the source that gives it.
   static Segment& segment_of(Buf& buf) noexcept { return buf; }
-  /// As a segment has them: they stay the same as long as the map lives.
+  /// The map's regions as a segment has them: they stay the same as long as the map lives.
   static backend::MemoryRegion* const* regions_of(const Mmap& mmap) noexcept;
 
  private:

@@ -11,10 +11,10 @@ namespace pydoca {
 
 /// The clocks that a Clock reads (DOCA_CLOCK_<name>). DOCA makes them bits; one bit names a clock.
 enum class ClockType : std::uint32_t {
-  nic_free_running = 1,     ///< of the device: cycles
-  nic_real_time = 2,        ///< of the device: nanoseconds since 1970
-  nic_dpa_timer = 4,        ///< of the device's DPA: cycles
-  host_counter_cycles = 8,  ///< of this processor: cycles
+  nic_free_running = 1,     ///< the device's: cycles
+  nic_real_time = 2,        ///< the device's: nanoseconds since 1970
+  nic_dpa_timer = 4,        ///< the timer of the device's DPA: cycles
+  host_counter_cycles = 8,  ///< this processor's: cycles
   host_real_time = 16,      ///< nanoseconds since 1970
   host_monotonic = 32,      ///< nanoseconds, at the rate to which the system corrects it
   host_monotonic_raw = 64,  ///< nanoseconds, at the oscillator's rate

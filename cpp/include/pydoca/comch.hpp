@@ -96,11 +96,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Takes a snapshot of the counters (doca_comch_connection_update_info), also after the end. Throws
   /// connection_inprogress before it is connected, connection_aborted when that failed.
   void update_info();
-  /// As of the last update_info(); 0 before the first. Throws invalid_value for a number that is not a counter.
+  /// The value that the last update_info() read; 0 before the first. Throws invalid_value for a number that is not a
+  /// counter.
   std::uint64_t counter(Counter counter) const;
 
-  /// From now on no message is received, and none delivered, until resume(). Does nothing when it is paused already.
-  /// DOCA has no such calls.
+  /// Pauses the endpoint: no message is received, and none delivered, until resume(). Does nothing when it is paused
+  /// already. DOCA has no such calls.
   void pause() noexcept;
   void resume() noexcept;  ///< does nothing unless paused
   bool is_paused() const noexcept { return paused_; }
@@ -126,21 +127,21 @@ class Endpoint : public Context {
   static std::uint32_t max_name_len(const DeviceInfo& info);         ///< including the terminating NUL
   static std::uint32_t max_msg_size(const DeviceInfo& info);         ///< bytes
   static std::uint32_t max_recv_queue_size(const DeviceInfo& info);  ///< messages
-  static std::uint32_t max_clients(const DeviceInfo& info);          ///< of one server
-  static std::uint32_t max_send_tasks(const DeviceInfo& info);       ///< of one context
+  static std::uint32_t max_clients(const DeviceInfo& info);          ///< the limit of one server
+  static std::uint32_t max_send_tasks(const DeviceInfo& info);       ///< the limit of one context
 
   // Configuration, repeatable. Throws bad_state unless idle, invalid_value for null and for a number out of range.
   /// The callbacks, which may be the same function, and the number of tasks, in 1..max_send_tasks(info)
   /// (doca_comch_server_task_send_set_conf, doca_comch_client_task_send_set_conf).
   void set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
   void set_message_received(MessageReceived callback);
-  void set_max_msg_size(std::uint32_t bytes);  ///< in 1..max_msg_size(info), which is the default
+  void set_max_msg_size(std::uint32_t bytes);  ///< 1..max_msg_size(info), which is the default
   /// Messages that may wait here before the sender has to, in 1..max_recv_queue_size(info); the smaller of
   /// default_recv_queue_size and that by default. See Connection.
   void set_recv_queue_size(std::uint32_t messages);
 
   const std::string& name() const noexcept;
-  std::uint32_t num_send_tasks() const noexcept;   ///< as set_send_conf() set it; 0 before
+  std::uint32_t num_send_tasks() const noexcept;   ///< what set_send_conf() set; 0 before
   std::uint32_t max_msg_size() const noexcept;     ///< bytes
   std::uint32_t recv_queue_size() const noexcept;  ///< messages
 
@@ -158,9 +159,9 @@ class Endpoint : public Context {
   library::ConnectionOwner* own_ = nullptr;  ///< this object, as its connections see it: never null once made
 };
 
-/// Serves clients, up to max_clients(), on the function that a representor stands for (doca_comch_server). Starts at
-/// once. stop() disconnects every client; stopping ends when all disconnections were reported. A client that leaves,
-/// dies or breaks the protocol ends its own connection only.
+/// Serves clients, up to max_clients(), on the function of a representor (doca_comch_server). Starts at once. stop()
+/// disconnects every client; stopping ends when all disconnections were reported. A client that leaves, dies or breaks
+/// the protocol ends its own connection only.
 class Server : public Endpoint {
  public:
   /// An idle server (doca_comch_server_create). name has 1..max_name_len(info)-1 bytes and no NUL. The representor is

@@ -72,13 +72,13 @@ class Compress : public Context {
   static std::uint64_t max_decompress_deflate_buf_size(const DeviceInfo& info);  ///< bytes of src, per task
   /// Elements of src, and of dst; 1: no lists.
   static std::uint32_t max_decompress_deflate_buf_list_len(const DeviceInfo& info);
-  static std::uint32_t max_num_tasks(const DeviceInfo& info);  ///< of all kinds together, in one context
+  static std::uint32_t max_num_tasks(const DeviceInfo& info);  ///< one context's limit for all kinds together
 
   /// The callbacks, which may be the same function, and the number of tasks
   /// (doca_compress_task_decompress_deflate_set_conf). Needed before start(), repeatable. Throws bad_state unless idle,
   /// invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
   void set_decompress_deflate_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
-  std::uint32_t num_tasks() const noexcept;  ///< as set_decompress_deflate_conf() set it; 0 before
+  std::uint32_t num_tasks() const noexcept;  ///< what set_decompress_deflate_conf() set; 0 before
 
   /// Takes a task, which is not yet submitted (doca_compress_task_decompress_deflate_alloc_init). src and dst may be
   /// null, for setters to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.

@@ -25,7 +25,7 @@ class TaskCounts {
 
   void submit() noexcept { ++submitted_; }
   void end() noexcept { ++ended_; }
-  /// Of those that ended.
+  /// Counts a task that ended without success.
   void fail(Status status) noexcept { ++(status == Status::shutdown ? cancelled_ : failed_); }
   /// A context ends with these still in flight.
   void cancel(std::size_t count) noexcept {
@@ -98,7 +98,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void close();
 
   ContextState state() const noexcept { return state_; }
-  /// Whether close() has released it, which closing a SyncEvent does, too.
+  /// Whether close() has released it, as closing a SyncEvent also does.
   bool is_closed() const noexcept { return closed_; }
   /// Why the context went to stopping by itself in its last run; success when it did not.
   Status failure() const noexcept { return failure_; }
@@ -107,10 +107,10 @@ class Context : public std::enable_shared_from_this<Context> {
   /// For the callback of the task whose failure stopped the context: failure_reason() will be this explanation, which
   /// the engine itself does not make, as that allocates. Later calls of the run change nothing.
   void explain_failure(std::string reason);
-  /// Why no task can be taken or submitted now, and what to do; names the failure that stopped the context. For a
-  /// context that is not running.
+  /// Why no task can be taken or submitted now, and what to do; names the failure that stopped the context. It applies
+  /// to a context that is not running.
   std::string explain_not_running() const;
-  /// In any state; null: none.
+  /// Sets the callback, in any state; null: none.
   void set_state_changed(StateChanged callback) noexcept { state_changed_ = callback; }
   /// Any 64 bits, for the callbacks; may be set in any state.
   std::uint64_t user_data() const noexcept { return user_data_; }
@@ -143,13 +143,13 @@ class Context : public std::enable_shared_from_this<Context> {
   /// num_task_kinds: how many pools of tasks the library has, each for the tasks of one kind.
   Context(std::shared_ptr<Device> device, std::size_t num_task_kinds);
 
-  // For libraries, which derive by detail::LibraryContext (src/library/library_context.hpp).
+  // Libraries use these; they derive by detail::LibraryContext (src/library/library_context.hpp).
   /// begin() had answered in_progress, and the context runs now.
   void started() noexcept;
   /// A fatal failure takes a running or starting context to stopping. reason: in one sentence; empty: the status says
   /// it all.
   void fail(Status status, std::string_view reason = {}) noexcept;
-  /// Traces record the messages of its tasks, too: see Task::number_message().
+  /// Has traces also record the messages of its tasks: see Task::number_message().
   void trace_messages() noexcept { traces_messages_ = true; }
   /// Delivers a finished operation of task, with its callback. fatal: a failure that takes a running context to
   /// stopping.

@@ -14,7 +14,7 @@ class Cpus {
   constexpr Cpus() noexcept = default;
   static constexpr Cpus only(unsigned number) noexcept { return Cpus(number + 1 < all ? number + 1 : all); }
   static constexpr Cpus several() noexcept { return Cpus(all); }
-  /// Of any word, also one that no thread has told.
+  /// Accepts any word, also one that no thread has told.
   static constexpr Cpus from_word(std::uint16_t word) noexcept { return Cpus(word); }
 
   constexpr std::uint16_t word() const noexcept { return static_cast<std::uint16_t>(word_); }

@@ -34,7 +34,7 @@ class Representor;
 /// Immutable: any number of threads may read one.
 class DeviceInfo {
  public:
-  /// For backends, which live as long as the process, and for tests.
+  /// The constructor is for backends, which live as long as the process, and for tests.
   DeviceInfo(backend::Backend& backend, DeviceProperties properties);
   /// properties: not null, and never changed.
   DeviceInfo(backend::Backend& backend, std::shared_ptr<const DeviceProperties> properties) noexcept
@@ -67,11 +67,12 @@ class DeviceInfo {
 
 /// A snapshot of every function that this process may see, of all backends (doca_devinfo_create_list). The environment
 /// limits it: PYDOCA_SIDE ("host" or "dpu") and PYDOCA_BACKEND ("sim" or "verbs"), read at each call. Throws not_found,
-/// with the reasons of absent backends, when there is none, and invalid_value for another value of these variables.
-/// From any thread.
+/// with the reasons of absent backends, when there is none, and invalid_value for another value of these variables. Any
+/// thread may call it.
 std::vector<DeviceInfo> devices();
 
-/// The functions that this process has open, without those made of an application's protection domain. From any thread.
+/// The functions that this process has open, without those made of an application's protection domain. Any thread may
+/// call it.
 std::vector<DeviceInfo> open_devices();
 
 /// A backend that has no devices here.
@@ -79,8 +80,8 @@ struct UnavailableBackend {
   std::string name;
   std::string reason;  ///< and what to do about it
 };
-/// Of the backends that PYDOCA_BACKEND lets this process see; empty when all of them have devices. Throws invalid_value
-/// for another PYDOCA_BACKEND. From any thread.
+/// The backends without devices that PYDOCA_BACKEND lets this process see; empty when all of them have devices. Throws
+/// invalid_value for another PYDOCA_BACKEND. Any thread may call it.
 std::vector<UnavailableBackend> unavailable_backends();
 
 /// What keeps a device from being closed.
@@ -168,9 +169,9 @@ class Device : public std::enable_shared_from_this<Device> {
   std::size_t ordinal_;
   std::uint64_t fault_plan_;  ///< the one whose faults it has; 0: none
   std::atomic<std::size_t> open_count_{1};
-  std::array<std::atomic<std::size_t>, 7> users_{};  ///< by DeviceUser
+  std::array<std::atomic<std::size_t>, 7> users_{};  ///< one count per DeviceUser
   TraceLabel trace_label_;
-  std::unique_ptr<Use> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
+  std::unique_ptr<Use> domain_owner_;  ///< where the device was adopted: the device whose domain it is on, if known
 };
 
 /// A counted share of a device, held by each object on it: while there is one, the device cannot be closed. Belongs to

@@ -23,7 +23,7 @@ struct Refusals : LibraryRefusals {
   std::string mmap_create_from_export_pci;
   std::string mmap_export_rdma;
   std::string representors;
-  std::string sync_event_pci;  ///< of exporting to the other side of the PCIe link, and importing from there
+  std::string sync_event_pci;  ///< why not to export to the other side of the PCIe link, or import from there
   std::string sync_event_net;  ///< the same for network peers
   std::string async_wait;
 };

@@ -59,13 +59,13 @@ class Dma : public Context {
   // Capabilities of a device; throw not_supported when it has no DMA engine.
   static std::uint64_t max_buf_size(const DeviceInfo& info);      ///< bytes of src, per task
   static std::uint32_t max_buf_list_len(const DeviceInfo& info);  ///< elements of src, and of dst; 1: no lists
-  static std::uint32_t max_num_tasks(const DeviceInfo& info);     ///< of one context
+  static std::uint32_t max_num_tasks(const DeviceInfo& info);     ///< the limit of one context
 
   /// The callbacks, which may be the same function, and the number of tasks (doca_dma_task_memcpy_set_conf). Needed
   /// before start(), repeatable. Throws bad_state unless idle, invalid_value for a null callback and for num_tasks
   /// outside 1..max_num_tasks().
   void set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
-  std::uint32_t num_tasks() const noexcept;  ///< as set_memcpy_conf() set it; 0 before
+  std::uint32_t num_tasks() const noexcept;  ///< what set_memcpy_conf() set; 0 before
   /// Whether tasks complete in the order in which they were submitted (doca_dma_set_ordered_completions). By default a
   /// small copy may overtake a large one. Throws bad_state unless idle.
   void set_ordered_completions(bool ordered);

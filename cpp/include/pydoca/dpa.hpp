@@ -51,7 +51,7 @@ class DpaSyncEvent {
 struct DpaMmap {
   std::byte* data = nullptr;
   std::size_t size = 0;      ///< bytes
-  bool is_writable = false;  ///< by the local device; a kernel does not write to memory that is not
+  bool is_writable = false;  ///< whether the local device may write to it; if not, a kernel does not
   std::shared_ptr<const void> owner;
 
   std::span<std::byte> bytes() const noexcept { return {data, size}; }
@@ -64,7 +64,7 @@ class DpaThread {
   DpaThread(const DpaThread&) = delete;
   DpaThread& operator=(const DpaThread&) = delete;
 
-  /// Of the threads of one launch: 0 .. num_threads - 1.
+  /// The thread's number in its launch: 0 .. num_threads - 1.
   virtual std::uint32_t rank() const noexcept = 0;
   virtual std::uint32_t num_threads() const noexcept = 0;
   /// Whether the kernel should return: the DPA stops, or another kernel has failed. A kernel that runs for long asks.
@@ -81,7 +81,7 @@ using DpaKernel = std::function<void(DpaThread& thread, const std::any& argument
 
 /// What a launch is (doca_dpa_kernel_launch_update_set and _add).
 struct DpaLaunch {
-  std::string kernel;  ///< as registered
+  std::string kernel;  ///< the name that was registered
   std::any argument = {};
   std::uint32_t num_threads = 1;
   std::shared_ptr<DpaSyncEvent> wait_event =
@@ -95,14 +95,14 @@ struct DpaLaunch {
   bool repeats = false;
 };
 
-/// One launch. From any thread.
+/// One launch. Any thread may call it.
 class DpaRun {
  public:
   virtual ~DpaRun() = default;
   DpaRun(const DpaRun&) = delete;
   DpaRun& operator=(const DpaRun&) = delete;
 
-  /// Until all threads are done: success; io_failed when a kernel has failed; driver when the device was removed;
+  /// Waits until all threads are done: success; io_failed when a kernel has failed; driver when the device was removed;
   /// shutdown when the DPA was stopped before; what wait_event answered; time_out; again when an interrupt ended the
   /// wait; bad_state in a forked child.
   [[nodiscard]] virtual Status wait(std::chrono::nanoseconds timeout = DpaSyncEvent::forever) noexcept = 0;
@@ -113,8 +113,8 @@ class DpaRun {
   /// Why wait() answers status: one sentence.
   virtual std::string explain(Status status) const = 0;
 
-  // For what brings its own threads (Dpa::prepare()), which run the kernel themselves: for each rank thread() once;
-  // then the kernel each time next_turn() says so; then end().
+  // A caller that brings its own threads (Dpa::prepare()) runs the kernel itself: for each rank it calls thread() once;
+  // then it runs the kernel each time next_turn() says so; then it calls end().
   virtual std::unique_ptr<DpaThread> thread(std::uint32_t rank) const = 0;
   /// Blocks until the kernel should run now, or answers false: the thread ends.
   virtual bool next_turn(DpaThread& thread) noexcept = 0;
@@ -127,8 +127,8 @@ class DpaRun {
 };
 
 /// The data-path accelerator of a device (DOCA DPA: struct doca_dpa): threads of the device that run kernels of this
-/// program. In the simulator these are threads of this process; a kernel's name stands for the program that a card
-/// would load.
+/// program. In the simulator these are threads of this process; a kernel's name replaces the program that a card would
+/// load.
 ///
 /// A kernel that throws leaves the DPA in a fatal error state: launches answer bad_state, waits of other kernels end,
 /// and so do waits of the CPU for runs and for events that the DPA publishes (io_failed). Only close() leads out of it.
@@ -162,10 +162,11 @@ class Dpa {
   /// invalid_value for 0 threads or handles of another DPA, full when more threads than the capability says would run,
   /// driver when the device was removed, operating_system.
   std::shared_ptr<DpaRun> launch(DpaLaunch launch);
-  /// Without threads: for what brings its own (DpaRun::next_turn). The kernel needs no name that is registered.
+  /// Prepares a launch without threads, for a caller that brings its own (DpaRun::next_turn). The kernel needs no name
+  /// that is registered.
   std::shared_ptr<DpaRun> prepare(DpaLaunch launch);
 
-  /// For kernels: the whole range of a started map of this process's memory. Throws not_found when the map lacks the
+  /// Gives kernels the whole range of a started map of this process's memory. Throws not_found when the map lacks the
   /// device, not_supported for imported memory, bad_state once closed, what the map throws.
   DpaMmap map(const Mmap& mmap) const;
 
@@ -177,7 +178,7 @@ class Dpa {
   std::uint32_t num_threads() const noexcept;
   const std::shared_ptr<Device>& device() const noexcept;
 
-  /// For the engine's libraries.
+  /// The engine's libraries use it.
   const std::shared_ptr<library::DpaState>& state() const noexcept { return state_; }
 
  private:

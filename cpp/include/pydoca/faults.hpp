@@ -1,5 +1,5 @@
-/// Faults on purpose: what devices do wrong, and when. For tests that show what a program does when its hardware fails,
-/// and that the tests of a program notice it.
+/// Faults on purpose: what devices do wrong, and when. Tests use them to show what a program does when its hardware
+/// fails, and that the program's tests notice it.
 #pragma once
 
 #include "pydoca/device_properties.hpp"
@@ -60,7 +60,7 @@ std::span<const std::string> fault_opcodes() noexcept;
   return fault_action_names[static_cast<std::size_t>(action)];
 }
 
-/// Whether the action can meet such an operation: there is no completion of a sync event's set to be delayed, say.
+/// Whether the action can meet such an operation: a sync event's set, for example, has no completion to delay.
 [[nodiscard]] bool can_meet(FaultAction action, std::string_view opcode) noexcept;
 
 /// How data is wrong.
@@ -83,13 +83,13 @@ struct FaultOperation {
 /// counts those, and meets all of them, or those that nth, every or probability name, up to times.
 struct FaultRule {
   FaultAction action = FaultAction::fail;
-  std::vector<std::string> opcodes{};  ///< of fault_opcodes(); none: all that the action can meet
+  std::vector<std::string> opcodes{};  ///< those of fault_opcodes(); none: all that the action can meet
   /// A device's name, interface, ibdev name, PCI address, long or short, or VUID (serial); empty: every device.
   std::string device{};
   std::optional<Side> side{};  ///< absent: devices of both sides
   std::uint64_t nth = 0;       ///< the nth alone, from 1; 0: all
   std::uint64_t every = 0;     ///< every so many; 0: all
-  double probability = 1.0;    ///< of meeting each, drawn by the plan's seed
+  double probability = 1.0;    ///< how likely each is met, drawn by the plan's seed
   std::uint64_t times = 0;     ///< so often at most; 0: without a limit
   /// The window, from install() on.
   std::chrono::nanoseconds after{0};
@@ -97,21 +97,21 @@ struct FaultRule {
   /// Called in the thread that posts the operation. Must not throw, nor use the engine.
   std::function<bool(const FaultOperation&)> when{};
 
-  Status status = Status::io_failed;  ///< of fail
-  /// Of delay: how long. Of link_down: until the link is up again, 0: until remove().
+  Status status = Status::io_failed;  ///< what fail reports
+  /// How long delay delays, and how long link_down lasts; 0: link_down lasts until remove().
   std::chrono::nanoseconds by{0};
   Corruption corruption = Corruption::bit;
-  std::optional<std::uint64_t> offset{};           ///< of corrupt: the byte; absent: a bit anywhere, or the first byte
-  std::uint8_t value = 0xff;                       ///< of corrupt: of the stuck byte
-  std::optional<std::uint64_t> length{};           ///< of misreport_length: bytes at most; absent: half
-  std::function<void(Capabilities&)> misreport{};  ///< of misreport_capability: changes those of a device
+  std::optional<std::uint64_t> offset{};           ///< which byte corrupt changes; absent: any bit, or the first byte
+  std::uint8_t value = 0xff;                       ///< the stuck byte's value, for corrupt
+  std::optional<std::uint64_t> length{};           ///< most bytes that misreport_length reports; absent: half
+  std::function<void(Capabilities&)> misreport{};  ///< misreport_capability changes a device's with it
 
   Table keys{};  ///< that it was read from, by read_fault_rule()
 };
 
-/// The rule of a table, as in a file: the reference of pydoca.faults has the keys. The name of a library stands for all
-/// its opcodes that the action can meet. Throws invalid_value for keys, words and units that do not exist, and for
-/// values that do not fit.
+/// The rule of a table, as in a file: the reference of pydoca.faults has the keys. The name of a library means all its
+/// opcodes that the action can meet. Throws invalid_value for keys, words and units that do not exist, and for values
+/// that do not fit.
 [[nodiscard]] FaultRule read_fault_rule(const Table& keys);
 
 /// "rule 2 (delay rdma.write of pf0)", of the second rule: number counts from 0.
@@ -120,7 +120,7 @@ struct FaultRule {
 /// What became of a rule while its plan was in force.
 struct FaultReport {
   std::uint64_t matched = 0;     ///< operations that it selected
-  std::uint64_t triggered = 0;   ///< of those: how many it met
+  std::uint64_t triggered = 0;   ///< how many of those it met
   std::uint64_t impossible = 0;  ///< how many it left alone: data in another process's memory, or too few bytes
   std::string never;             ///< why it has met none, and what to change; empty when it has met one
 };
@@ -137,7 +137,7 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
  public:
   /// Throws invalid_value, naming the rule, for values that do not fit or contradict one another.
   static std::shared_ptr<FaultPlan> create(std::vector<FaultRule> rules, std::uint64_t seed = 0);
-  /// Of a table with the keys seed and rule, which is a list of tables, or of a file of TOML. Throws as create() and
+  /// Loads a table with the keys seed and rule, which is a list of tables, or a file of TOML. Throws as create() and
   /// read_fault_rule() do, and what read_toml() throws; messages about a file begin with its name.
   static std::shared_ptr<FaultPlan> load(const Table& table);
   static std::shared_ptr<FaultPlan> load(const std::string& path);
@@ -168,7 +168,7 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
   virtual std::uint64_t seed() const noexcept = 0;
   /// Whether a rule names this device, or every device.
   virtual bool concerns(const DeviceProperties& properties) const noexcept = 0;
-  /// By rule, since install().
+  /// One report of each rule, since install().
   virtual std::vector<FaultReport> report() const = 0;
 
  protected:

@@ -42,9 +42,9 @@ class GraphNode {
   /// Counts from 0, in the order of creation.
   std::uint32_t index() const noexcept { return index_; }
   Type type() const noexcept { return type_; }
-  /// Of a context node; null for others.
+  /// The context of a context node; null for others.
   const std::shared_ptr<Context>& context() const noexcept { return context_; }
-  /// Of a graph node; null for others.
+  /// The graph of a graph node; null for others.
   const std::shared_ptr<Graph>& sub_graph() const noexcept { return sub_graph_; }
   /// The function of a user node; null for others.
   User user() const noexcept { return user_; }
@@ -118,13 +118,13 @@ class Graph : public std::enable_shared_from_this<Graph> {
   /// An instance of another graph (doca_graph_node_create_from_graph). Throws invalid_value for null and for a graph of
   /// another engine, not_permitted for this graph, bad_state unless sub_graph is started.
   GraphNode& node_from_graph(std::shared_ptr<Graph> sub_graph);
-  /// to starts when from has succeeded (doca_graph_add_dependency). Throws invalid_value for a node of another graph,
-  /// already_exist when it was added before, not_permitted when to precedes from already: that would be a cycle.
+  /// Has to start when from has succeeded (doca_graph_add_dependency). Throws invalid_value for a node of another
+  /// graph, already_exist when it was added before, not_permitted when to precedes from already: that would be a cycle.
   void add_dependency(GraphNode& from, GraphNode& to);
 
-  /// From now on instances can be created (doca_graph_start). Throws invalid_value without set_conf(), bad_state when
-  /// started, without a context node here or in a sub-graph, and unless all contexts run and all sub-graphs are
-  /// started.
+  /// Starts the graph, so that instances can be created (doca_graph_start). Throws invalid_value without set_conf(),
+  /// bad_state when started, without a context node here or in a sub-graph, and unless all contexts run and all
+  /// sub-graphs are started.
   void start();
   /// Instances are no longer created (doca_graph_stop); does nothing when stopped. Throws in_use while instances exist.
   void stop();
@@ -136,7 +136,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::size_t num_instances() const noexcept { return instances_.size(); }
   std::uint32_t max_instances() const noexcept { return max_instances_; }
 
-  /// In the order of creation.
+  /// The nodes in the order of creation.
   const std::vector<std::unique_ptr<GraphNode>>& nodes() const noexcept { return nodes_; }
   const std::shared_ptr<ProgressEngine>& progress_engine() const noexcept { return engine_; }
 
@@ -151,7 +151,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::shared_ptr<ProgressEngine> engine_;
   std::unique_ptr<detail::DeferredNodes> deferred_;
   std::vector<std::unique_ptr<GraphNode>> nodes_;
-  std::vector<std::uint32_t> successors_;  ///< of all nodes, by index, one node after the other; once started
+  std::vector<std::uint32_t> successors_;  ///< all nodes' successors by index, node after node; filled by start()
   std::vector<std::unique_ptr<detail::OwnedInstance>> instances_;
   Callback on_success_ = nullptr;
   Callback on_error_ = nullptr;
@@ -168,7 +168,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
 class GraphInstance {
  public:
   enum class NodeState : std::uint8_t { not_started, started, completed, error };
-  /// In nanoseconds after the submission; 0: it has not come to that.
+  /// Nanoseconds after the submission; 0: it has not come to that.
   struct NodeTimes {
     std::uint64_t started = 0;
     std::uint64_t ended = 0;
@@ -202,13 +202,14 @@ class GraphInstance {
 
   bool is_running() const noexcept;
   Graph& graph() const noexcept { return *graph_; }
-  /// Of the last run: success, in_progress, or why the first node that failed did so.
+  /// The outcome of the last run: success, in_progress, or why the first node that failed did so.
   Status status() const noexcept;
   /// The first node that failed in the last run; null: none.
   const GraphNode* failed_node() const noexcept;
-  /// In the last run.
+  /// The node's state in the last run.
   NodeState node_state(const GraphNode& node) const;
-  /// Of the last run. Throws not_permitted unless the graph is timed, invalid_value for a node of another graph.
+  /// The node's times in the last run. Throws not_permitted unless the graph is timed, invalid_value for a node of
+  /// another graph.
   NodeTimes node_times(const GraphNode& node) const;
   /// Why submit() answered status, or the run failed with it: one sentence that names the node.
   std::string explain(Status status) const;

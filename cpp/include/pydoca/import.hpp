@@ -22,7 +22,7 @@ namespace pydoca {
 /// What the imports of all kinds have in common.
 class PendingImport {
  public:
-  /// How long create_from_export() waits for the exporting process, too.
+  /// How long create_from_export() also waits for the exporting process.
   static constexpr std::chrono::nanoseconds default_limit = std::chrono::seconds(2);
 
   /// Gives the import up, unless it is over: the exporting process hears of it.
@@ -59,8 +59,8 @@ class PendingImport {
 template <class Object>
 class Import final : public PendingImport {
  public:
-  /// Asks the exporting process, and returns. After limit without its answer the import fails with time_out. Throws, of
-  /// the errors of create_from_export(), those that do not depend on the exporting process; and operating_system.
+  /// Asks the exporting process, and returns. After limit without its answer the import fails with time_out. Throws
+  /// operating_system, and those errors of create_from_export() that do not depend on the exporting process.
   static std::unique_ptr<Import> begin(std::shared_ptr<ProgressEngine> engine, std::shared_ptr<Device> device,
                                        std::span<const std::byte> blob,
                                        std::chrono::nanoseconds limit = default_limit) {

@@ -52,12 +52,12 @@ class JobLedger {
   // It has ended. False: none was in flight, so it is not a job of the queue, and has no event.
   bool end(Member member, const Event& event) noexcept;
   bool end(Member graph, const GraphInstance& instance, std::uint64_t user_data) noexcept;
-  /// Progresses the engine when no event waits. As WorkQueue::progress_retrieve().
+  /// Progresses the engine when no event waits. WorkQueue::progress_retrieve() says more.
   [[nodiscard]] Status retrieve(Event& event) noexcept;
   /// Forgets the events, and what is in flight.
   void clear() noexcept;
 
-  // As WorkQueue has them.
+  // WorkQueue has the same.
   void set_event_driven(bool on);
   bool is_event_driven() const noexcept { return event_driven_; }
   int event_handle() const;

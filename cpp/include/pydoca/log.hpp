@@ -1,9 +1,8 @@
 /// Logging in DOCA's terms: two families of messages, each with its own sinks and limits.
 ///
-/// Application messages come from a registered Source; an application sink shows a window of levels,
-/// upper .. lower, where (DOCA's wording) "lower" is the most verbose level still shown.
-/// Engine messages come from pydoca itself; an engine sink has a single limit.
-/// Without a sink nothing is shown. Everything here may be called from any thread.
+/// Application messages come from a registered Source; an application sink shows a window of levels, upper .. lower,
+/// where (DOCA's wording) "lower" is the most verbose level still shown. Engine messages come from pydoca itself; an
+/// engine sink has a single limit. Nothing is shown without a sink. Everything here may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -178,8 +177,8 @@ struct EnvironmentLevels {
   std::optional<Level> lower;
   std::optional<Level> sdk;
 };
-/// Error invalid_value, naming the variable, for a text that is not a level. Opening a sink throws it, too, unless it
-/// was thrown before.
+/// Gives the error invalid_value, naming the variable, for a text that is not a level. Opening a sink also throws it,
+/// unless it was thrown before.
 [[nodiscard]] EnvironmentLevels environment_levels();
 
 namespace detail {

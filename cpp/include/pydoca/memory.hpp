@@ -17,8 +17,8 @@ class Memory {
     bool huge_pages = false;  ///< 2 MiB pages; throws no_memory when the system has none reserved.
   };
 
-  /// size in bytes, > 0 (invalid_value). From any thread, as find_memory(). Throws no_memory when the system refuses,
-  /// again when a signal ended it.
+  /// size in bytes, > 0 (invalid_value). Any thread may call it, as find_memory(). Throws no_memory when the system
+  /// refuses, again when a signal ended it.
   static std::shared_ptr<Memory> allocate(std::size_t size, Options options);
   static std::shared_ptr<Memory> allocate(std::size_t size) { return allocate(size, Options{}); }
 

@@ -66,7 +66,7 @@ class alignas(64) Mmap {
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                   std::uint64_t user_data = 0);
 
-  // For Import<Mmap> (import.hpp), which does not wait.
+  // Import<Mmap> (import.hpp), which does not wait, uses these.
   /// The question to the exporting process; null where none is asked. Throws as create_from_export() does.
   static std::shared_ptr<backend::ImportAnswer> ask_for_export(const std::shared_ptr<Device>& device,
                                                                std::span<const std::byte> blob);
@@ -81,13 +81,13 @@ class alignas(64) Mmap {
 
   /// Stops the map and gives back its devices, then runs the free callback, then lets go of the owner
   /// (doca_mmap_destroy). Idempotent. Throws as stop() does, and the map is then as it was; the destructor logs that
-  /// instead, and keeps the owner for the rest of the process's life. Of a map with thread safety whose bufs are out,
-  /// nothing can be got or exported from now on; the rest is done by close() or the destructor when the bufs are back,
-  /// and the range must stay mapped until then.
+  /// instead, and keeps the owner for the rest of the process's life. Nothing more can be got or exported from a map
+  /// with thread safety whose bufs are out; the rest is done by close() or the destructor when the bufs are back, and
+  /// the range must stay mapped until then.
   void close();
 
   // Configuration, while stopped. While started, the devices and their number throw not_permitted, the others
-  // bad_state. Each throws bad_state once closed, not_permitted on an imported map; what else it throws stands with it.
+  // bad_state. Each throws bad_state once closed, not_permitted on an imported map; what else it throws is said there.
   /// Adds a device, whose tasks may then use the range, and uses it. Throws invalid_value for null, bad_state when the
   /// device is closed, already_exist when the map has it, no_memory when the map has max_num_devices().
   void add_device(std::shared_ptr<Device> device);
@@ -109,8 +109,8 @@ class alignas(64) Mmap {
   /// Empty: none.
   void set_free_callback(FreeCallback callback);
   void set_user_data(std::uint64_t data);
-  /// In 1..max_open_devices, and not below num_devices() (invalid_value); default_max_num_devices by default. Throws
-  /// not_permitted after the first start.
+  /// Sets the number, 1..max_open_devices and not below num_devices() (invalid_value); default_max_num_devices by
+  /// default. Throws not_permitted after the first start.
   void set_max_num_devices(std::uint32_t count);
   /// Bufs may from now on be got by several threads, and do not keep the map from being closed
   /// (doca_mmap_enable_thread_safety). They still keep it from being stopped. Throws not_permitted while started or
@@ -135,7 +135,7 @@ class alignas(64) Mmap {
   /// not added), not_supported (device cannot export), operating_system (out of descriptors).
   std::vector<std::byte> export_pci(const Device& device);
   /// The same for peers on device's network (doca_mmap_export_rdma). They may then read, write or change it as the
-  /// map's RDMA flags say, over a connection to an Rdma context that permits it, too. Throws as export_pci() does,
+  /// map's RDMA flags say, over a connection to an Rdma context that also permits it. Throws as export_pci() does,
   /// not_permitted when the permissions hold no RDMA flag.
   std::vector<std::byte> export_rdma(const Device& device);
 
@@ -145,7 +145,7 @@ class alignas(64) Mmap {
   /// The devices in the order of their addition; empty once they were given back.
   std::vector<std::shared_ptr<Device>> devices() const;
 
-  /// For messages: "mmap of 4096 bytes at 0x7f5c00000000", "mmap without a range".
+  /// The map in messages: "mmap of 4096 bytes at 0x7f5c00000000", "mmap without a range".
   std::string describe() const;
   bool is_started() const noexcept { return started_; }
   /// Whether close() has done all.
@@ -155,7 +155,7 @@ class alignas(64) Mmap {
   bool is_exported() const noexcept { return exported_; }
   /// Whether create_from_export() made it.
   bool is_from_export() const noexcept { return imported_; }
-  std::uint64_t addr() const noexcept { return addr_; }  ///< in the owner's address space; 0 without a range
+  std::uint64_t addr() const noexcept { return addr_; }  ///< the owner's address of it; 0 without a range
   std::size_t len() const noexcept { return len_; }      ///< bytes; 0 without a range
   /// What keeps the memory; null where the caller of set_memrange() does, or the map is closed.
   const std::shared_ptr<const void>& owner() const noexcept { return owner_; }

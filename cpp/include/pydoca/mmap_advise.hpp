@@ -30,7 +30,8 @@ inline constexpr TaskTraits mmap_advise_invalidate_cache{.name = "invalidate_cac
 class MmapAdviseInvalidateCacheTask : public Task {
  public:
   Buf* buf() const noexcept { return buf_; }
-  /// For another submission; in_use while submitted. The caller keeps its reference to the buf until the completion.
+  /// Sets the buf for another submission; in_use while submitted. The caller keeps its reference to the buf until the
+  /// completion.
   Status set_buf(Buf* buf) noexcept;
 
  protected:
@@ -51,13 +52,13 @@ class MmapAdvise : public Context {
   static bool is_supported(const DeviceInfo& info) noexcept;
   // Capabilities of a device; throw not_supported when it does not invalidate its cache.
   static std::uint64_t max_buf_size(const DeviceInfo& info);   ///< bytes, per task
-  static std::uint32_t max_num_tasks(const DeviceInfo& info);  ///< of one context
+  static std::uint32_t max_num_tasks(const DeviceInfo& info);  ///< the limit of one context
 
   /// The callbacks, which may be the same function, and the number of tasks
   /// (doca_mmap_advise_task_invalidate_cache_set_conf). Needed before start(), repeatable. Throws not_permitted unless
   /// idle, as DOCA says, invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
   void set_invalidate_cache_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
-  std::uint32_t num_tasks() const noexcept;  ///< as set_invalidate_cache_conf() set it; 0 before
+  std::uint32_t num_tasks() const noexcept;  ///< what set_invalidate_cache_conf() set; 0 before
 
   /// Takes a task, which is not yet submitted (doca_mmap_advise_task_invalidate_cache_alloc_init). buf may be null, for
   /// the setter to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.

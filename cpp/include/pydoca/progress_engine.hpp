@@ -26,7 +26,7 @@ enum class EventMode : std::uint8_t { progress_selective = 0, progress_all = 1 }
 
 /// What an engine did so far: numbers that only grow.
 struct EngineStats {
-  TaskStats tasks;  ///< of all contexts that are or were connected
+  TaskStats tasks;  ///< counts of all contexts that are or were connected
   /// Times that it was armed for a sleep (request_notification(), wait()).
   std::uint64_t sleeps = 0;
   /// Sleeps that ended because, or after, something happened; the others ended by a time limit, or nothing came.
@@ -114,12 +114,12 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// the task was handed over already and in a forked child; the task is then the caller's as before.
   [[nodiscard]] Status submit_threadsafe(Task& task) noexcept;
 
-  /// Whether this process was forked from the engine's. From any thread.
+  /// Whether this process was forked from the engine's. Any thread may call it.
   bool is_inherited() const noexcept;
 
-  /// Of all contexts: tasks that were submitted and have not completed.
+  /// Tasks of all contexts that were submitted and have not completed.
   std::size_t num_inflight_tasks() const noexcept { return counts_.inflight(); }
-  /// In the engine's thread.
+  /// Only the engine's thread calls it.
   EngineStats stats() const noexcept { return {counts_.stats(), sleeps_, wake_ups_, vain_looks_}; }
   /// Contexts that are connected, and neither closed nor destroyed.
   std::size_t num_contexts() const noexcept { return num_contexts_; }
@@ -143,7 +143,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// ended or will never use the engine again. Does nothing after fork.
   void take_over() noexcept;
 
-  // For contexts with file descriptors: node is put on the ready list when fd shows events (EPOLLIN ...).
+  // Contexts with file descriptors use these: node is put on the ready list when fd shows events (EPOLLIN ...).
   void watch(int fd, std::uint32_t events, detail::ReadyNode& node);
   void rewatch(int fd, std::uint32_t events, detail::ReadyNode& node) noexcept;
   void unwatch(int fd) noexcept;
@@ -172,7 +172,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   bool progress_ready(bool& may_collect) noexcept;
   bool look(bool& may_collect) noexcept;
   bool collect_fds() noexcept;
-  /// Before a sleep.
+  /// Records where the thread is, before a sleep.
   void note_cpus() noexcept;
   /// Something happened since the engine was armed, if it was.
   void count_wake_up() noexcept;
@@ -190,7 +190,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::uint64_t owner_ = UINT64_MAX;  ///< token of the thread; UINT64_MAX, detail::no_thread: none
   long owner_tid_ = 0;                ///< 0: none
   std::uint32_t forks_ = 0;
-  Cpus cpus_;  ///< of its thread, at the last sleep
+  Cpus cpus_;  ///< where its thread was, at the last sleep
   EventMode event_mode_ = EventMode::progress_selective;
   bool has_slept_ = false;  ///< and nothing has happened since
   bool closed_ = false;

@@ -40,15 +40,15 @@ enum class RdmaOpcode : std::uint32_t { recv_send = 0, recv_send_with_imm = 1, r
 /// Where a peer listens (DOCA RDMA Programming Guide: struct doca_rdma_addr). A value.
 class RdmaAddress {
  public:
-  /// From text; a GID is written as an IPv6 address. Throws invalid_value for a number that is not a type, for a text
-  /// that is not an address of that type, and for port 0.
+  /// Reads an address from text; a GID is written as an IPv6 address. Throws invalid_value for a number that is not a
+  /// type, for a text that is not an address of that type, and for port 0.
   static RdmaAddress create(RdmaAddressType type, std::string_view address, std::uint16_t port);
   /// Unchecked. raw: 16 bytes in network byte order, an IPv4 address in the last four.
   RdmaAddress(RdmaAddressType type, const Gid& raw, std::uint16_t port) noexcept
       : type_(type), raw_(raw), port_(port) {}
 
   RdmaAddressType type() const noexcept { return type_; }
-  /// As text.
+  /// The address as text.
   std::string address() const;
   const Gid& raw() const noexcept { return raw_; }
   std::uint16_t port() const noexcept { return port_; }
@@ -92,7 +92,8 @@ class RdmaTask : public Task {
   std::uint64_t add_data() const noexcept;
   std::uint32_t immediate_data() const noexcept;  ///< big-endian, as DOCA has it
 
-  /// invalid_value, too, for null and for a connection of another context. One that has ended is refused by submission.
+  /// It is also invalid_value for null and for a connection of another context. One that has ended is refused by
+  /// submission.
   Status set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept;
   Status set_src_buf(Buf* src) noexcept;
   Status set_dst_buf(Buf* dst) noexcept;
@@ -222,7 +223,7 @@ class Rdma : public Context {
   static std::uint32_t max_send_queue_size(const DeviceInfo& info);    ///< tasks
   static std::uint32_t max_recv_queue_size(const DeviceInfo& info);    ///< tasks
   static std::uint32_t max_send_buf_list_len(const DeviceInfo& info);  ///< elements
-  /// Elements. Throws not_supported, too, for a transport that the device lacks.
+  /// The limit in elements. Throws not_supported also for a transport that the device lacks.
   static std::uint32_t max_receive_dst_buf_list_len(const DeviceInfo& info, RdmaTransport transport);
   static std::uint32_t max_message_size(const DeviceInfo& info);  ///< bytes
   static std::uint16_t max_num_connections(const DeviceInfo& info);
@@ -240,8 +241,8 @@ class Rdma : public Context {
   /// reported.
   void set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
                                       ConnectionChanged failed, ConnectionChanged disconnected);
-  /// Tasks, but for receives, that may be submitted at once on a connection; rounded up to a power of 2. By default as
-  /// many as are configured.
+  /// Tasks, but for receives, that may be submitted at once on a connection; rounded up to a power of 2. The default is
+  /// the number of configured tasks.
   void set_send_queue_size(std::uint32_t size);
   /// Always not_supported, as DOCA says: on a CPU it follows from the number of receive tasks.
   void set_recv_queue_size(std::uint32_t size);
@@ -253,7 +254,7 @@ class Rdma : public Context {
   void set_grh_enabled(bool enabled);                               ///< Ethernet needs it (not_supported); default true
   void set_gid_index(std::uint32_t index);                          ///< default: what reaches most peers
   void set_sl(std::uint32_t service_level);                         ///< 0..15; default 0
-  void set_connection_request_timeout(std::uint16_t milliseconds);  ///< of connect_to_addr(), until the peer's answer
+  void set_connection_request_timeout(std::uint16_t milliseconds);  ///< how long connect_to_addr() waits for its peer
   void set_max_num_connections(std::uint32_t count);                ///< default 1
   /// How often a message is offered to a peer without a posted receive: 0..7, and 7, the default, is for ever.
   void set_rnr_retry_count(std::uint32_t count);
@@ -279,7 +280,7 @@ class Rdma : public Context {
   /// there are max_num_connections().
   std::shared_ptr<RdmaConnection> export_connection();
   /// Connects an exported connection with the peer whose details() these are (doca_rdma_connect). It takes tasks at
-  /// once; progress() reports the establishment, too. Throws invalid_value for damaged details and for a connection
+  /// once; progress() also reports the establishment. Throws invalid_value for damaged details and for a connection
   /// that is closed or of another context, unsupported_version for details of another version of pydoca, bad_state
   /// unless connection is exported, connection_aborted when the peer is gone or connected to another, again when an
   /// interrupt ended the wait for it. It waits for the peer, up to PendingImport::default_limit for one that does not

@@ -18,8 +18,8 @@ class RdmaConnect : public PendingImport {
  public:
   /// Asks the peer whose details() these are, and returns. After limit without its answer the attempt fails with
   /// connection_aborted. Throws invalid_value for null, not_connected for a connection that has ended, bad_state unless
-  /// it is exported and its context runs, not_permitted in another thread than the engine's, operating_system; and, of
-  /// the errors of Rdma::connect(), those that do not depend on the peer.
+  /// it is exported and its context runs, not_permitted in another thread than the engine's, operating_system, and
+  /// those errors of Rdma::connect() that do not depend on the peer.
   static std::unique_ptr<RdmaConnect> begin(std::shared_ptr<RdmaConnection> connection,
                                             std::span<const std::byte> details,
                                             std::chrono::nanoseconds limit = default_limit);

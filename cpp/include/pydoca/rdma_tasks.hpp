@@ -54,7 +54,7 @@ inline constexpr Operand event_add[] = {event, answer, add};
 
 }  // namespace rdma_operands
 
-/// By RdmaTaskKind.
+/// The table is indexed by RdmaTaskKind.
 inline constexpr std::array<TaskTraits, num_rdma_task_kinds> rdma_tasks{{
     {.name = "receive", .operands = rdma_operands::receive, .bufs_may_lack = true},
     {.name = "send", .operands = rdma_operands::send, .bufs_may_lack = true},

@@ -101,23 +101,23 @@ class Sha : public Context {
   static std::shared_ptr<Sha> create(std::shared_ptr<Device> device);
 
   static bool is_supported(const DeviceInfo& info) noexcept;
-  /// For tasks of both kinds. False, too, for a number that is not an algorithm
+  /// Whether tasks of both kinds can use it. It is also false for a number that is not an algorithm
   /// (doca_sha_cap_task_hash_get_supported, doca_sha_cap_task_partial_hash_get_supported).
   static bool is_algorithm_supported(const DeviceInfo& info, ShaAlgorithm algorithm) noexcept;
   // Capabilities of a device; throw not_supported when it has no SHA engine.
   static std::uint64_t max_src_buf_size(const DeviceInfo& info);       ///< bytes of src, per task
   static std::uint32_t max_list_buf_num_elem(const DeviceInfo& info);  ///< elements of a source; 1: no lists
-  static std::uint32_t max_num_tasks(const DeviceInfo& info);          ///< of one context
-  /// Bytes of tailroom that a digest needs. Throws not_supported, too, when the device does not compute it.
+  static std::uint32_t max_num_tasks(const DeviceInfo& info);          ///< the limit of one context
+  /// Bytes of tailroom that a digest needs. Throws not_supported also when the device does not compute it.
   static std::uint32_t min_dst_buf_size(const DeviceInfo& info, ShaAlgorithm algorithm);
-  /// Of what every piece of a message but the last has a multiple, in bytes. Throws as min_dst_buf_size().
+  /// Every piece of a message but the last is a multiple of this, in bytes. Throws as min_dst_buf_size().
   static std::uint32_t partial_hash_block_size(const DeviceInfo& info, ShaAlgorithm algorithm);
 
   /// The callbacks, which may be the same function, and the number of tasks: a count, while doca_sha_task_hash_set_conf
   /// takes its logarithm. One of the two confs is needed before start(); repeatable. Throws bad_state unless idle,
   /// invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
   void set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
-  std::uint32_t num_tasks() const noexcept;  ///< as set_hash_conf() set it; 0 before
+  std::uint32_t num_tasks() const noexcept;  ///< what set_hash_conf() set; 0 before
   /// The same for tasks that hash piece by piece (doca_sha_task_partial_hash_set_conf).
   void set_partial_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
   std::uint32_t num_partial_hash_tasks() const noexcept;

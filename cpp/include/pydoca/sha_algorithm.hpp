@@ -13,7 +13,7 @@ namespace pydoca {
 enum class ShaAlgorithm : std::uint8_t { sha1 = 0, sha256 = 1, sha512 = 2 };
 
 inline constexpr std::size_t num_sha_algorithms = 3;
-/// By ShaAlgorithm.
+/// The table is indexed by ShaAlgorithm.
 inline constexpr std::array<std::string_view, num_sha_algorithms> sha_algorithm_names{"sha1", "sha256", "sha512"};
 
 /// Bytes of a digest.

@@ -44,16 +44,16 @@ struct Topology {
 /// and VFs (0007:0b:01.0 ...) card7-pf0vf0, ..., and on the DPU card7-p0, card7-p1 (0007:03:00.0 and .1) with SFs
 /// card7-p0s0, ...; the representors on the DPU are hpf0, hpf0vf0, pf0sf0, ...
 struct Cards {
-  /// Of that profile. Throws invalid_value, listing the profiles.
+  /// Cards of that profile. Throws invalid_value, listing the profiles.
   explicit Cards(std::string_view profile = "bluefield3");
 
   std::uint32_t count = 1;      ///< 1..65536
-  std::uint32_t first = 0;      ///< a card's number, which is its PCI domain, too, is at most 65535
-  std::string name = "card{}";  ///< of a card, before its functions' names; {} is its number, {:03} with three digits
+  std::uint32_t first = 0;      ///< a card's number, which is also its PCI domain, is at most 65535
+  std::string name = "card{}";  ///< a card's, before its functions' names; {} is its number, {:03} with three digits
   std::string serial = "SIM{:05}";  ///< the serial number of a card, with which the VUIDs of its functions begin
   std::uint32_t ports = 2;          ///< physical functions of each side: 1 or 2
-  std::uint32_t vfs = 0;            ///< of each of the host's physical functions, 0..120
-  std::uint32_t sfs = 0;            ///< of each of the DPU's, 0..1000
+  std::uint32_t vfs = 0;            ///< functions that each of the host's physical functions has, 0..120
+  std::uint32_t sfs = 0;            ///< functions that each of the DPU's has, 0..1000
   Function host;                    ///< what the host's functions have beside names, addresses and numbers
   Function dpu;                     ///< the same for the DPU's
 

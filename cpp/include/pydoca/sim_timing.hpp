@@ -20,7 +20,7 @@
 ///     max(t + waiting + size / bandwidth + latency + jitter, when this machine has done it),
 /// where waiting is the time until its engine has served what came before it. An engine serves one operation after
 /// another; all contexts of this process on a function share it. So a single operation takes latency + size /
-/// bandwidth, and a stream of them reaches the bandwidth. What crosses the PCIe link of a card shares that, too.
+/// bandwidth, and a stream of them reaches the bandwidth. What crosses the PCIe link of a card also shares that link.
 namespace pydoca::sim {
 
 /// What a model may be given for, by name: the card's engines ("dma", "sha", "cache"), "rdma_write", "rdma_read",
@@ -48,7 +48,7 @@ struct Jitter {
 
 /// The model of one operation. What is absent is as a wider table, a preset or the default says.
 struct OperationTiming {
-  std::optional<std::chrono::nanoseconds> latency = std::nullopt;  ///< up to an hour; default 0
+  std::optional<std::chrono::nanoseconds> latency = std::nullopt;  ///< at most an hour; default 0
   std::optional<double> bandwidth = std::nullopt;                  ///< bytes a second; default: no limit
   std::optional<double> rate = std::nullopt;                       ///< operations a second at most; default: no limit
   std::optional<Jitter> jitter = std::nullopt;
@@ -61,7 +61,7 @@ struct OperationTiming {
   /// events, which are ordered.
   std::optional<std::uint32_t> reorder_window = std::nullopt;
   /// Whether submit executes operations, as the unmodelled simulator does with small ones. Else, and by default, none
-  /// begins before its engine's next progress. Only for engines: others are executed when they are due.
+  /// begins before its engine's next progress. It applies only to engines: others are executed when they are due.
   std::optional<bool> executes_in_submit = std::nullopt;
 
   bool operator==(const OperationTiming&) const = default;
@@ -70,8 +70,8 @@ struct OperationTiming {
 struct Timing {
   /// Where to begin: "ideal", "bluefield2", "bluefield3"; what wider tables say is forgotten. Empty: they stay.
   std::string preset;
-  std::map<std::string, OperationTiming, std::less<>> operations;  ///< by timed_operations()
-  std::optional<double> pcie_bandwidth;  ///< of a card's link to its host, bytes a second in each direction
+  std::map<std::string, OperationTiming, std::less<>> operations;  ///< one for each of timed_operations()
+  std::optional<double> pcie_bandwidth;  ///< a card's link to its host, bytes a second in each direction
 
   bool operator==(const Timing&) const = default;
 };
@@ -79,10 +79,10 @@ struct Timing {
 /// The models of a process. A function's is that of all devices, then of its profile, then its own: the narrower table
 /// wins, key by key.
 struct Config {
-  std::uint64_t seed = 0;  ///< of every random number; each queue has a sequence of its own
+  std::uint64_t seed = 0;  ///< seeds every random number; each queue has a sequence of its own
   Timing timing;
   std::map<std::string, Timing, std::less<>> profiles;
-  std::map<std::string, Timing, std::less<>> devices;  ///< by the name of a function
+  std::map<std::string, Timing, std::less<>> devices;  ///< one for each function's name
 
   bool operator==(const Config&) const = default;
 };
@@ -102,7 +102,7 @@ Table table_of(const Timing& timing);
 /// not_found.
 Timing timing_of(std::string_view device);
 std::vector<std::string_view> timing_presets();
-/// Of all devices. Throws invalid_value, listing the presets.
+/// The timing of all devices. Throws invalid_value, listing the presets.
 Timing timing_preset(std::string_view name);
 
 }  // namespace pydoca::sim

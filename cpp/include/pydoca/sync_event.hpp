@@ -35,7 +35,7 @@ class SyncEventContext;
 enum class WaitMode : std::uint8_t { busy, yield };
 
 /// Where an event is updated, or waited on (DOCA Core Programming Guide, sync event: publisher and subscriber
-/// locations). none: not added yet. There is no gpu in this version.
+/// locations). none: not added yet. This version does not have gpu.
 enum class SyncEventLocation : std::uint8_t { none, cpu, remote_pci, remote_net, dpa, gpu };
 
 /// A 64-bit counter with one publisher and one subscriber location (DOCA Core Programming Guide, sync event:
@@ -95,7 +95,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   static bool is_export_to_gpu_supported(const DeviceInfo&) noexcept { return false; }
 
   // Configuration of a new event. Once the event was started or made a context, and on an imported event, the locations
-  // throw invalid_value and the memory bad_state; what else each throws stands with it. An event needs both locations,
+  // throw invalid_value and the memory bad_state; what else each throws is said there. An event needs both locations,
   // one of them at least of this CPU.
   /// This CPU, as device's side of the link. Both locations take the same device. Throws invalid_value when the event
   /// has a publisher, for null and for another device than the subscriber's, bad_state when the device is
@@ -125,7 +125,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
 
   /// Whether waits go on after the last process that had imported the event has gone, for the next one to come. By
   /// default they end, with not_connected, if the publisher is remote_pci or remote_net: then nothing can change the
-  /// event any more. Without effect on other events. Throws bad_state.
+  /// event any more. Other events ignore it. Throws bad_state.
   void set_outlives_importers(bool outlives);
 
   /// Starts the event in the synchronous mode (doca_sync_event_start). Throws invalid_value when a location or a device
@@ -153,8 +153,9 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   std::vector<std::byte> export_to_remote_pci(const Device& device);
   /// The same for peers on the network of the event's device, whose publisher must be remote_net (invalid_value).
   std::vector<std::byte> export_to_remote_net();
-  /// For kernels of the DPA that is one of its locations (doca_sync_event_get_dpa_handle); the same handle each time.
-  /// It answers bad_state once the event has stopped. Throws invalid_value (not started, imported, or another DPA).
+  /// Gives a handle for kernels of the DPA that is one of its locations (doca_sync_event_get_dpa_handle); the same
+  /// handle each time. It answers bad_state once the event has stopped. Throws invalid_value (not started, imported, or
+  /// another DPA).
   std::shared_ptr<DpaSyncEvent> dpa_handle(const Dpa& dpa);
 
   // Synchronous operations, from any thread. bad_state unless the event is synchronous; not_connected when its exporter
@@ -179,9 +180,9 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
 
   /// Whether it is in the synchronous mode and not stopped.
   bool is_started() const noexcept;
-  /// Whether close() has released it, which closing its context does, too.
+  /// Whether close() has released it, as closing its context also does.
   bool is_closed() const noexcept;
-  /// As set_outlives_importers() has it.
+  /// What set_outlives_importers() set.
   bool outlives_importers() const noexcept;
   /// Whether create_from_export() made it.
   bool is_from_export() const noexcept;
@@ -207,7 +208,7 @@ class SyncEventRemoteNet {
   /// Throws as SyncEvent::create_from_export() does. A device of rdma-core asks no other process.
   static std::shared_ptr<SyncEventRemoteNet> create_from_export(std::shared_ptr<Device> device,
                                                                 std::span<const std::byte> blob);
-  // As SyncEvent has them.
+  // SyncEvent has the same.
   static std::shared_ptr<SyncEventRemoteNet> create_from_export(std::shared_ptr<Device> device,
                                                                 std::span<const std::byte> blob,
                                                                 const std::shared_ptr<backend::ImportAnswer>& answer);

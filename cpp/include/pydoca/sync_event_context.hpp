@@ -37,7 +37,7 @@ inline constexpr Operand wait[] = {
 
 }  // namespace sync_event_operands
 
-/// By SyncEventOperation.
+/// The table is indexed by SyncEventOperation.
 inline constexpr std::array<TaskTraits, num_sync_event_operations> sync_event_tasks{{
     {.name = "get", .operands = sync_event_operands::get, .answers_word = true},
     {.name = "notify_set", .operands = sync_event_operands::notify_set},
@@ -76,10 +76,10 @@ class SyncEventTask : public Task {
   /// The value to set, to add or to wait for, as the operation has it.
   std::uint64_t value() const noexcept { return value_; }
   std::uint64_t mask() const noexcept { return mask_; }
-  /// Once the task has succeeded. get: the value. notify_add: the value before. A wait: the value that ended it.
-  /// Without meaning for notify_set.
+  /// What a task that succeeded gives. get: the value. notify_add: the value before. A wait: the value that ended it.
+  /// It has no meaning for notify_set.
   std::uint64_t result() const noexcept { return result_; }
-  // For another submission; in_use while submitted.
+  // These change the operands for another submission; in_use while submitted.
   Status set_value(std::uint64_t value) noexcept;
   Status set_mask(std::uint64_t mask) noexcept;
   /// Where else to store the result of get and notify_add, as DOCA does; null, as after allocate(): nowhere. The caller
@@ -114,7 +114,7 @@ class SyncEventContext : public Context {
   /// null callback and for num_tasks outside 1..max_num_tasks().
   void set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
                 std::uint32_t num_tasks);
-  std::uint32_t num_tasks(SyncEventOperation operation) const noexcept;  ///< as set_conf() set it; 0 before
+  std::uint32_t num_tasks(SyncEventOperation operation) const noexcept;  ///< what set_conf() set; 0 before
 
   /// Takes a task, which is not yet submitted (doca_sync_event_task_<name>_alloc_init). mask is for waits, value for
   /// all but get. bad_state unless running, no_memory when all tasks of the operation are taken or none are configured;

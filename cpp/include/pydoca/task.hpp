@@ -28,8 +28,8 @@ class ProgressEngine;
 /// How many tasks of a context, or of all contexts of an engine, so far: numbers that only grow.
 struct TaskStats {
   std::uint64_t submitted = 0;
-  std::uint64_t completed = 0;  ///< with success
-  std::uint64_t failed = 0;     ///< with another status than success and shutdown
+  std::uint64_t completed = 0;  ///< tasks that ended with success
+  std::uint64_t failed = 0;     ///< tasks that ended with another status than success and shutdown
   std::uint64_t cancelled = 0;  ///< flushed, with status shutdown: the device had not begun them
 };
 
@@ -53,7 +53,7 @@ class Task {
   /// tasks, and stop the context; it must not call progress(), nor throw.
   using Callback = void (*)(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data);
   enum class State : std::uint8_t {
-    free,       ///< in the pool
+    free,       ///< the pool has it
     idle,       ///< the caller's: allocated, or completed
     submitted,  ///< the engine's
     claimed,    ///< a running graph's, which has not submitted it yet
@@ -84,7 +84,7 @@ class Task {
   virtual std::string explain(Status status) const;
 
   State state() const noexcept { return state_; }
-  /// Of the last completion: success, or why it failed. in_progress while submitted.
+  /// The outcome of the last completion: success, or why it failed. in_progress while submitted.
   Status status() const noexcept { return status_; }
   /// The context outlives its tasks.
   Context& context() const noexcept { return *context_; }
@@ -113,12 +113,12 @@ class Task {
   virtual void forget() noexcept {}
   /// Bytes that a submitted task moves, as far as this side knows; for traces.
   virtual std::uint64_t size_in_flight() const noexcept { return 0; }
-  // Of contexts that trace messages (Context::trace_messages()), for tasks that a trace records.
-  /// Before it is submitted: numbers the message that it sends.
+  // Contexts that trace messages (Context::trace_messages()) call these for tasks that a trace records.
+  /// Numbers the message that the task sends, before it is submitted.
   virtual void number_message() noexcept {}
   /// The submission, which began then, had that outcome.
   virtual void message_submitted(Status /*status*/, std::uint64_t /*begin*/) noexcept {}
-  /// After finish().
+  /// The message is complete; called after finish().
   virtual void message_completed(Status /*status*/) noexcept {}
 
  private:
@@ -143,9 +143,9 @@ class Task {
   Status status_ = Status::success;
   State state_ = State::free;
   std::uint8_t detour_ = 0;
-  std::atomic<bool> handed_over_{false};  ///< to submit_threadsafe, and not submitted yet
+  std::atomic<bool> handed_over_{false};  ///< given to submit_threadsafe, and not submitted yet
   union {
-    Task* next_ = nullptr;  ///< in the pool, or among those handed over
+    Task* next_ = nullptr;  ///< the next one in the pool, or among those handed over
     Observer* observer_;    ///< while claimed, or submitted and observed
   };
 };

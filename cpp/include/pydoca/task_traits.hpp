@@ -27,8 +27,8 @@ struct Operand {
   const char* name;  ///< that of DOCA's setter: "src", of doca_dma_task_memcpy_set_src
   OperandType type;
   const char* parameter = name;                  ///< the parameter of the method that makes the task
-  std::span<const std::string_view> names = {};  ///< of an enumerator, by number
-  bool may_be_left_out = false;                  ///< of a number: a call need not give it
+  std::span<const std::string_view> names = {};  ///< an enumerator's names, by number
+  bool may_be_left_out = false;                  ///< whether a call need not give the number
   std::uint64_t standing = 0;                    ///< what it then is
 
   constexpr bool is_buf() const noexcept {
@@ -46,9 +46,9 @@ struct TaskTraits {
   static constexpr std::size_t none = ~std::size_t{0};
 
   const char* name;                                ///< "memcpy", of doca_dma_task_memcpy
-  std::span<const Operand> operands;               ///< in the order of DOCA's allocate_init
+  std::span<const Operand> operands;               ///< ordered as in DOCA's allocate_init
   Access remote_access = Access::local_read_only;  ///< what the peer's memory, or its event, must permit
-  bool bufs_may_lack = false;                      ///< a missing buf stands for no bytes
+  bool bufs_may_lack = false;                      ///< whether a buf may be missing, which means no bytes
   bool answers_word = false;                       ///< what is filled gets 8 bytes: a value of the peer's
 
   /// The place of the operand with that name, or of the first one of that type; none if the task has no such operand.

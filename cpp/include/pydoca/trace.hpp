@@ -21,11 +21,11 @@ namespace trace {
 std::uint32_t generation() noexcept;
 }  // namespace trace
 
-/// For an object's place among the names of the present recording.
+/// An object's place among the names of the present recording.
 class TraceLabel {
  public:
-  /// The name's index; make() adds it, unless that was done in this recording, generation. Threads may race; the name
-  /// then stands twice.
+  /// The name's index; make() adds it, unless that was done in this recording, generation. Threads may race; the names
+  /// then have it twice.
   template <class Make>
   std::uint32_t index(Make make, std::uint32_t generation = trace::generation()) const noexcept {
     const std::uint64_t known = value_.load(std::memory_order_relaxed);
@@ -67,7 +67,7 @@ enum class TraceNameKind : std::uint16_t {
 struct TraceName {
   TraceNameKind kind{};
   std::uint32_t parent = 0;  ///< index in the process's names; 0: none
-  std::uint32_t number = 0;  ///< of a kind of tasks, among those of its context
+  std::uint32_t number = 0;  ///< the kind of tasks, numbered within its context
   std::string text;          ///< at most 112 bytes
 };
 
@@ -78,7 +78,7 @@ struct TraceThread {
 };
 
 struct TraceProcess {
-  std::uint32_t id = 0;  ///< as the process itself sees it
+  std::uint32_t id = 0;  ///< the id that the process itself sees
   std::string name;
   std::vector<TraceName> names;  ///< the first one is none
   std::vector<TraceThread> threads;
@@ -86,15 +86,15 @@ struct TraceProcess {
 };
 
 struct TraceEvent {
-  std::uint64_t time = 0;      ///< of its begin, nanoseconds of CLOCK_MONOTONIC
+  std::uint64_t time = 0;      ///< when it began, nanoseconds of CLOCK_MONOTONIC
   std::uint64_t duration = 0;  ///< nanoseconds, at most some seconds; 0: an instant
-  std::uint64_t id = 0;        ///< of the task, connection or sync event
+  std::uint64_t id = 0;        ///< the task's, connection's or sync event's
   std::uint64_t value = 0;     ///< see the kind; of messages their number
-  std::uint32_t bytes = 0;     ///< of a message or a piece of work, up to 4 GiB - 1
+  std::uint32_t bytes = 0;     ///< length of a message or a piece of work, up to 4 GiB - 1
   std::uint32_t subject = 0;   ///< in the process's names: the context, device, event or coroutine
-  std::uint32_t task = 0;      ///< in the process's names: the kind of a task; 0: not known
-  std::uint16_t process = 0;   ///< in Trace::processes()
-  std::uint16_t thread = 0;    ///< in the process's threads
+  std::uint32_t task = 0;      ///< index in the process's names: the kind of a task; 0: not known
+  std::uint16_t process = 0;   ///< index in Trace::processes()
+  std::uint16_t thread = 0;    ///< index in the process's threads
   TraceEventKind kind{};
   std::uint8_t previous = 0;  ///< state of a context
   Status status = Status::success;
@@ -162,7 +162,7 @@ class Trace {
   std::vector<TraceEvent> events_;
 };
 
-/// For bindings of other languages, which record what their awaits do.
+/// Bindings of other languages use these to record what their awaits do.
 namespace trace {
 
 /// Whether this process records now; one load.

@@ -16,7 +16,7 @@ struct TurnHold {
   void (*take_back)(void* what) noexcept;  ///< what let_go() returned
 };
 
-/// From now on; hold lives as long. null: not any more.
+/// Has threads give way at turn points; hold lives as long as they do. null: they do not any more.
 void give_way_at_turn_points(const TurnHold* hold) noexcept;
 
 /// Puts one mistake of detail/time/turn_point.hpp into the engine; "": none. Throws invalid_value for other names.

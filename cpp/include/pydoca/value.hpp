@@ -21,7 +21,7 @@ struct Value;
 struct Table {
   std::vector<std::pair<std::string, Value>> entries;
 
-  /// Null when there is no such key.
+  /// The value of the key; null when it is absent.
   [[nodiscard]] const Value* find(std::string_view key) const noexcept;
   /// Adds the key, with no value, when there is none.
   Value& operator[](std::string_view key);

@@ -41,7 +41,7 @@ class VirtualTime {
   VirtualTime& operator=(const VirtualTime&) = delete;
 
   static bool is_on() noexcept;
-  /// Nanoseconds; it begins at one second. Without virtual time, CLOCK_MONOTONIC.
+  /// Nanoseconds; it begins at one second. It is CLOCK_MONOTONIC without virtual time.
   static std::chrono::nanoseconds now() noexcept;
   /// Returns at that moment at the latest, or when fd, unless it is negative, is readable.
   static Wake wait(int fd, std::chrono::nanoseconds until) noexcept;

@@ -154,7 +154,7 @@ class WorkQueue {
   /// Stops the graph (doca_graph_workq_rm, doca_graph_stop). Throws not_found unless create_graph() has made it,
   /// not_permitted while an event of it is not retrieved, in_use while instances exist.
   void remove(Graph& graph);
-  /// Runs the instance once (doca_workq_graph_submit). As for jobs, and what GraphInstance::submit() answers.
+  /// Runs the instance once (doca_workq_graph_submit). It answers as for jobs, and as GraphInstance::submit().
   [[nodiscard]] Status submit(GraphInstance& instance, std::uint64_t user_data) noexcept;
 
   /// Whether the program sleeps at event_handle() between looks; false at first, when it polls. All contexts can wake

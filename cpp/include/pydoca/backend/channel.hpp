@@ -50,7 +50,8 @@ class Channel {
   virtual bool may_advance_elsewhere(Cpus /*here*/) noexcept { return true; }
   /// Bytes: the smaller of both sides' limits, once established.
   virtual std::uint32_t max_msg_size() const noexcept = 0;
-  /// The same number at both ends, once established, and hardly that of another channel; 0: there is none. For traces.
+  /// The same number at both ends, once established, and hardly that of another channel; 0: there is none. Traces show
+  /// it.
   virtual std::uint64_t id() const noexcept { return 0; }
 };
 
@@ -71,7 +72,7 @@ class Dialer {
   virtual ~Dialer() = default;
   /// Readable when another attempt() may succeed.
   virtual int fd() const noexcept = 0;
-  /// A channel to establish, or null while there is no server.
+  /// Gives a channel to establish; null means that there is no server yet.
   virtual std::unique_ptr<Channel> attempt() noexcept = 0;
   /// Where it looks, and how a server may be elsewhere: a clause for a message of a client that waits.
   virtual std::string where() const = 0;

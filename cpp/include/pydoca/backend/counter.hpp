@@ -26,14 +26,14 @@ class Counter {
   /// The same; previous receives the value before. Wraps modulo 2^64.
   virtual Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept = 0;
 
-  /// After a change that failed with that status: the number, from 1, of the rule of a fault plan that has failed it,
-  /// or 0. From any thread.
+  /// The number, from 1, of the rule of a fault plan that has failed a change, which failed with that status; or 0. Any
+  /// thread may call it.
   virtual std::uint32_t failed_by(Status /*status*/) const noexcept { return 0; }
 
   // Where changes take time (a timing model), store() and fetch_add() wait for it, and answer again when a signal ended
   // the wait.
-  /// Before the first change: true where they take time. From now on they do not wait; the caller asks when a change
-  /// that is to begin now is due, and calls them then.
+  /// Says before the first change whether changes take time. After this call, changes do not wait; the caller asks when
+  /// a change that is to begin now is due, and calls them then.
   virtual bool leave_waiting_to_caller() noexcept { return false; }
   /// A moment of detail::now(), not before that of the last call. adds: of fetch_add().
   virtual std::uint64_t due_of_update(bool /*adds*/) noexcept { return 0; }
@@ -45,8 +45,8 @@ class Counter {
   /// connection_reset when more than told importers have died: every wait that was pending reports a death, or the
   /// first wait after it.
   virtual Status failure(std::uint32_t told) noexcept = 0;
-  /// At an owner: whether processes had imported it and none of them is there any more. Never where the device does not
-  /// know its importers.
+  /// Whether processes had imported an owner's counter and none of them is there any more. Always false where the
+  /// device does not know its importers.
   virtual bool is_abandoned() const noexcept { return false; }
   /// Whether the memory may change without a wake-up, as memory of the user's may. by_peers: network peers may change
   /// it, which not every device announces.
@@ -56,7 +56,7 @@ class Counter {
   /// these. Any thread.
   virtual bool may_change_elsewhere(Cpus /*here*/) noexcept { return true; }
 
-  /// From now on a change makes wake_fd() readable (edge-triggered). The caller looks for earlier changes afterwards.
+  /// Lets later changes make wake_fd() readable (edge-triggered). The caller looks for earlier changes afterwards.
   virtual void arm() noexcept = 0;
   virtual int wake_fd() const noexcept = 0;
 

@@ -50,7 +50,7 @@ class Device {
   virtual void watch_removal(Notifier& /*notifier*/) {}
   virtual void unwatch_removal(Notifier& /*notifier*/) noexcept {}
   virtual std::vector<RepresentorProperties> representors(RepFilter filter);
-  /// Of representors(RepFilter::all), those whose name, interface or PCI address (in the long form) is word.
+  /// The representors of representors(RepFilter::all) whose name, interface or PCI address (in the long form) is word.
   virtual std::vector<RepresentorProperties> find_representors(std::string_view word);
   virtual void accelerate_resource_reclaim();
   /// Cycles, or nanoseconds since 1970. driver when the device was removed, not_supported for a clock that it lacks.
@@ -81,7 +81,7 @@ class Device {
                                            const ChannelOptions& options);
   /// Throws invalid_value for options that the device does not take. The notifier outlives the queue.
   virtual std::unique_ptr<RdmaQueue> create_rdma_queue(const RdmaOptions& options, Notifier& notifier);
-  /// Its DPA. Of the processor only threads may outlive the device.
+  /// Creates its DPA. Only the processor's threads may outlive the device.
   virtual std::unique_ptr<Processor> create_processor();
   virtual std::unique_ptr<Dialer> dial(std::string_view service, const ChannelOptions& options);
 };
@@ -115,15 +115,15 @@ class Backend {
   virtual std::vector<DeviceProperties> enumerate() = 0;
   /// What enumerate() gives. A backend with many functions shares their properties.
   virtual std::vector<SharedProperties> list();
-  /// Of list(), the functions whose PCI address (in the long form), name, ibdev name or interface is word. A backend
+  /// The functions of list() whose PCI address (in the long form), name, ibdev name or interface is word. A backend
   /// with many functions has an index.
   virtual std::vector<SharedProperties> find(std::string_view word);
   /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices, and no other open
   /// device of the process has it.
   virtual std::unique_ptr<Device> open(const DeviceProperties& properties, std::size_t ordinal) = 0;
-  /// Of rdma-core's struct ibv_pd, which outlives the device. Throws not_supported.
+  /// Opens a device on rdma-core's struct ibv_pd, which outlives the device. Throws not_supported.
   virtual AdoptedDevice adopt(void* protection_domain, std::size_t ordinal);
-  /// Has other processes record, those that come later, too, until stop(); null where a backend's processes do not know
+  /// Has other processes record until stop(), also those that come later; null where a backend's processes do not know
   /// one another. capacity: records of each thread. Throws operating_system, and what the fabric's directory may throw.
   virtual std::unique_ptr<Recordings> record_others(std::uint32_t /*capacity*/) { return nullptr; }
 };
@@ -131,7 +131,8 @@ class Backend {
 /// The built-in backends, in order of enumeration.
 std::span<Backend* const> backends();
 
-// What the fault plan that is in force (faults.hpp) does, of whichever backend a device is. Without one: nothing.
+// The device with what the installed fault plan (faults.hpp) does, whatever its backend; without a plan, the device
+// itself.
 
 /// The device that was opened, with its faults.
 std::unique_ptr<Device> with_faults(std::unique_ptr<Device> device, const DeviceProperties& properties,

@@ -23,11 +23,11 @@ struct OpcodeTraits {
   bool moves_data = true;
 };
 
-/// An engine of a device that takes data operations, as data. The table stands beside the engine's library. Backends
-/// find their queue by its name, and fault plans read its operations; none of them lists engines.
+/// An engine of a device that takes data operations, as data. The table is beside the engine's library. Backends find
+/// their queue by its name, and fault plans read its operations; none of them lists engines.
 struct EngineTraits {
   std::string_view name;   ///< the library's, and in the names of operations: "dma", of "dma.memcpy"
-  std::string_view queue;  ///< in messages: "a DMA queue"
+  std::string_view queue;  ///< its name in messages: "a DMA queue"
   std::string_view lack;   ///< ends "this device cannot ..."
   std::span<const OpcodeTraits> opcodes;
 
@@ -42,7 +42,7 @@ struct EngineTraits {
   // An engine whose device tells more of an operation than its status has these; they are null otherwise.
   /// Gives an operation what the device told of another one with the same request.
   void (*take_answer)(const DataOperation& from, DataOperation& to) noexcept = nullptr;
-  /// Has an operation tell another number of bytes than filled() says. Null, too, where the request says how many.
+  /// Has an operation tell another number of bytes than filled() says. It is also null where the request says how many.
   void (*set_filled)(DataOperation& operation, std::uint64_t length) noexcept = nullptr;
 };
 

@@ -48,7 +48,7 @@ struct MemoryRange {
 /// What an import gives.
 struct ImportedRegion {
   std::unique_ptr<MemoryRegion> region;
-  std::uint64_t addr = 0;  ///< in the exporter's address space
+  std::uint64_t addr = 0;  ///< the exporter's address of it
   std::uint64_t len = 0;   ///< bytes
   Access access{};         ///< what the exporter permits
 };

@@ -13,7 +13,7 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  /// poll() would return something. Only on the engine's own thread.
+  /// Tells the engine that poll() would return something. Only the engine's own thread calls it.
   void notify() noexcept {
     if (!listed_) {
       list();
@@ -24,7 +24,7 @@ class Notifier {
   /// assist() could do a piece of work now. Only on the engine's own thread. Never keeps an engine from sleeping.
   void offer_assist() noexcept;
 
- protected:  // of the engine's node (detail::ReadyNode), which is the only one that is made
+ protected:  // the engine's node (detail::ReadyNode) is the only one that is made
   Notifier() = default;
   ~Notifier() = default;
   void list() noexcept;

@@ -4,7 +4,7 @@
 
 namespace pydoca::backend {
 
-/// The threads of a processor on a device, such as the DPA. From any thread.
+/// The threads of a processor on a device, such as the DPA. Any thread may call them.
 class Processor {
  public:
   virtual ~Processor() = default;

@@ -14,8 +14,8 @@ namespace pydoca::backend {
 struct Operation {
   Operation* next = nullptr;         ///< the queue's, while it has the operation
   Status outcome = Status::success;  ///< once it is given back
-  /// Of a queue that holds back what another has finished. Once it is given back: 0, or the number, from 1, of the rule
-  /// of a fault plan that has failed it. In what would be padding.
+  /// A queue that holds back what another has finished keeps a number here. Once the operation is given back, this is
+  /// 0, or the number, from 1, of the rule of a fault plan that has failed it. The member takes what would be padding.
   std::uint32_t slot = 0;
 };
 
@@ -60,11 +60,11 @@ class Queue {
   virtual int fd() const noexcept { return -1; }
   /// Whether poll(), or next_event() of an RdmaQueue, would give something. Called often: no system call.
   virtual bool look() noexcept { return false; }
-  /// From now on a completion makes fd() readable; the caller looks for earlier ones afterwards. The next poll() takes
+  /// Lets later completions make fd() readable; the caller looks for earlier ones afterwards. The next poll() takes
   /// this back and empties fd().
   virtual void arm() noexcept {}
-  /// Of a queue with a descriptor: whether it may get something to give while a thread on here, the caller's CPUs, is
-  /// busy, as hardware may. A queue whose peers are threads tells them of here.
+  /// Whether a queue with a descriptor may get something to give while a thread on here, the caller's CPUs, is busy, as
+  /// hardware may. A queue whose peers are threads tells them of here.
   virtual bool may_advance_elsewhere(Cpus /*here*/) noexcept { return true; }
 
   /// One finished operation, or null. more receives whether another one is waiting.

@@ -44,15 +44,15 @@ enum class ReceivedAs : std::uint8_t { send = 0, send_with_imm = 1, write_with_i
 /// queue does not change data_len. Both ends use the machine's byte order for what is fetched, added and compared.
 struct RdmaOperation : Operation {
   RdmaOpcode opcode = RdmaOpcode::receive;
-  ReceivedAs received_as = ReceivedAs::send;  ///< of a receive, once it is back with success
+  ReceivedAs received_as = ReceivedAs::send;  ///< set once a receive is back with success
   Segment* local = nullptr;                   ///< null: no bytes; else the head of a list
   std::uint64_t length = 0;  ///< bytes to send, write or read. Once a receive or read is back: bytes that came.
 
-  // Of read, write, write_imm, compare_swap and fetch_add: memory that the peer exported, and imported here.
+  // The memory of read, write, write_imm, compare_swap and fetch_add, which the peer exported and this side imported.
   const Segment* remote = nullptr;  ///< null: no bytes
   std::uint64_t remote_addr = 0;
   std::uint64_t remote_len = 0;  ///< at remote_addr, within the segment; less than length is an error of the device
-  Counter* counter = nullptr;    ///< of counter_get, counter_set, counter_add: imported with CounterScope::remote_net
+  Counter* counter = nullptr;    ///< counter_get, _set, _add use it: imported with CounterScope::remote_net
 
   std::uint64_t operand = 0;  ///< what to add, or to swap in
   std::uint64_t compare = 0;
@@ -117,25 +117,25 @@ struct RdmaAddress {
   bool operator==(const RdmaAddress&) const = default;
 };
 
-/// What happened to a connection. Of connections made by blobs only disconnected is reported.
+/// What happened to a connection. A connection made by blobs reports only disconnected.
 struct RdmaEvent {
   enum class Type : std::uint8_t {
     request,       ///< a peer connects to a port: incoming is to be accepted, rejected or destroyed
-    established,   ///< of both ends
+    established,   ///< both ends report it
     failed,        ///< the connection could not be made: status says why
     disconnected,  ///< the peer left, has died or broke the rules, or an operation failed
   };
   Type type = Type::established;
   QueuePair* queue_pair = nullptr;
   std::unique_ptr<QueuePair> incoming;
-  RdmaAddress peer;  ///< of request
+  RdmaAddress peer;  ///< the peer of a request
   /// connection_aborted (rejected), not_found (no process listens), time_out, connection_reset ...
   Status status = Status::success;
   std::array<std::byte, 256> private_data{};  ///< the peer's, with request and established
   std::size_t private_data_len = 0;           ///< bytes
 };
 
-/// As RdmaOptions::rnr_retry_count: a message is offered until the peer has a receive.
+/// The value of RdmaOptions::rnr_retry_count that has a message offered until the peer has a receive.
 inline constexpr std::uint8_t rnr_retry_for_ever = 7;
 
 struct RdmaOptions {
@@ -144,13 +144,13 @@ struct RdmaOptions {
   std::uint32_t max_send_segments = 1;
   std::uint32_t max_recv_segments = 1;
   std::uint16_t max_num_connections = 1;
-  Access permissions{};  ///< RDMA flags: what peers may do here, if the memory allows it, too
+  Access permissions{};  ///< RDMA flags: what peers may do here, if the memory also allows it
   MtuSize mtu = MtuSize::bytes_1024;
   std::uint32_t gid_index = 0;
   std::uint32_t service_level = 0;  ///< 0..15
   bool grh_enabled = true;
   std::uint8_t rnr_retry_count = rnr_retry_for_ever;           ///< 0..7
-  std::chrono::milliseconds connection_request_timeout{2000};  ///< of connect_to(), until the peer has answered
+  std::chrono::milliseconds connection_request_timeout{2000};  ///< how long connect_to() waits for the peer's answer
 };
 
 /// What the connections of one context share: their completions, the receives, which any of them may fill in the order
@@ -160,10 +160,10 @@ class RdmaQueue : public Queue {
   /// again: recv_queue_size receives are outstanding.
   virtual Status post_receive(RdmaOperation& operation, bool flush) noexcept = 0;
 
-  /// To be connected by blobs. Throws no_memory, operating_system.
+  /// Creates a queue pair to be connected by blobs. Throws no_memory, operating_system.
   virtual std::unique_ptr<QueuePair> create_queue_pair() = 0;
 
-  // By address (RDMA-CM). Throw not_supported where the device has no connection manager.
+  // These connect by address (RDMA-CM). They throw not_supported where the device has no connection manager.
   /// Throws already_exist when the port is in use.
   virtual void listen(std::uint16_t port);
   virtual void stop_listening(std::uint16_t port) noexcept;

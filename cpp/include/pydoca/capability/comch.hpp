@@ -15,8 +15,8 @@ struct ComchCapabilities {
   std::uint32_t max_name_len = 0;         ///< bytes, including the terminating NUL
   std::uint32_t max_msg_size = 0;         ///< bytes
   std::uint32_t max_recv_queue_size = 0;  ///< messages
-  std::uint32_t max_clients = 0;          ///< of one server
-  std::uint32_t max_send_tasks = 0;       ///< of one context
+  std::uint32_t max_clients = 0;          ///< clients that one server takes
+  std::uint32_t max_send_tasks = 0;       ///< the limit of one context
 
   static constexpr const char* name = "ComchCapabilities";
   static constexpr const char* says =

@@ -12,7 +12,7 @@ namespace pydoca {
 struct CompressCapabilities {
   std::uint64_t decompress_deflate_max_buf_size = 0;      ///< bytes of src that one task can expand; 0: no such tasks
   std::uint32_t decompress_deflate_max_buf_list_len = 0;  ///< elements of src, and of dst; 1: no lists
-  std::uint32_t max_num_tasks = 0;                        ///< of all kinds together, in one context
+  std::uint32_t max_num_tasks = 0;                        ///< one context's limit for all kinds together
 
   static constexpr const char* name = "CompressCapabilities";
   static constexpr const char* says =

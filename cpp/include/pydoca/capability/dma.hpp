@@ -12,7 +12,7 @@ namespace pydoca {
 struct DmaCapabilities {
   std::uint64_t max_buf_size = 0;      ///< bytes that one task can copy
   std::uint32_t max_buf_list_len = 0;  ///< elements; 1: no lists
-  std::uint32_t max_num_tasks = 0;     ///< of one context
+  std::uint32_t max_num_tasks = 0;     ///< the limit of one context
 
   static constexpr const char* name = "DmaCapabilities";
   static constexpr const char* says =

@@ -28,7 +28,7 @@ struct LibraryRefusals {
   std::string sync_event;
   std::string mmap_advise;
   std::string clock;
-  std::string dpa;  ///< also of exporting sync events to it
+  std::string dpa;  ///< also why sync events are not exported to it
 };
 
 /// What a device has of a library, as data. refusal and lack: why it lacks it, in its own words or in general; null

@@ -11,7 +11,7 @@ namespace pydoca {
 
 struct MmapAdviseCapabilities {
   std::uint64_t max_buf_size = 0;   ///< bytes of which one task can invalidate the cache
-  std::uint32_t max_num_tasks = 0;  ///< of one context
+  std::uint32_t max_num_tasks = 0;  ///< the limit of one context
 
   static constexpr const char* name = "MmapAdviseCapabilities";
   static constexpr const char* says = "The limits of the invalidation of a cache: bytes per task, tasks of a context.";

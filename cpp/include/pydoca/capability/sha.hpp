@@ -16,7 +16,7 @@ struct ShaCapabilities {
   bool sha512 = false;
   std::uint64_t max_src_buf_size = 0;       ///< bytes that one task can hash
   std::uint32_t max_list_buf_num_elem = 0;  ///< elements of a source; 1: no lists
-  std::uint32_t max_num_tasks = 0;          ///< of one context
+  std::uint32_t max_num_tasks = 0;          ///< the limit of one context
 
   /// Whether it computes the algorithm; false for a number that is not one.
   bool has(ShaAlgorithm algorithm) const noexcept {

@@ -16,7 +16,7 @@ struct SyncEventCapabilities {
   bool remote_net_create_from_export = false;
   bool export_to_dpa = false;
   bool async_wait = false;          ///< wait tasks: BlueField-3, ConnectX-7 and newer
-  std::uint32_t max_num_tasks = 0;  ///< of one kind in one context
+  std::uint32_t max_num_tasks = 0;  ///< one context's limit for one kind
 
   static constexpr const char* name = "SyncEventCapabilities";
   static constexpr const char* says =
