@@ -25,7 +25,7 @@ std::unique_ptr<backend::Channel> wrapped(std::unique_ptr<backend::Channel> inne
   try {
     return std::make_unique<Channel>(std::move(inner), faults);
   } catch (const std::exception&) {
-    return nullptr;  // as a backend without memory for it: the peer notices that it is gone
+    return nullptr;  // a backend without memory for it does the same: the peer notices that it is gone
   }
 }
 

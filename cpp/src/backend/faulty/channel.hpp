@@ -31,7 +31,7 @@ class LinkAlarm {
   DeviceFaults& faults_;
 };
 
-/// A stream of messages with the faults of its device. A message that waits keeps its place: those behind it wait, too.
+/// A stream of messages with the faults of its device. A message that waits keeps its place: those behind it also wait.
 class Channel final : public backend::Channel {
  public:
   Channel(std::unique_ptr<backend::Channel> inner, DeviceFaults& faults);
@@ -52,11 +52,11 @@ class Channel final : public backend::Channel {
  private:
   struct Waiting {
     std::vector<std::byte> message;
-    std::uint64_t due = 0;  ///< of detail::now(); never: until the next message comes
+    std::uint64_t due = 0;  ///< a time of detail::now(); never: until the next message comes
   };
 
   bool is_held_back() const noexcept { return unsent_due_ != 0; }
-  /// Of a message, again and again: whether a rule delays it, and the time is not over.
+  /// Whether a rule delays a message, and the time is not over; called again and again.
   bool hold_back(const Fault& fault, bool is_new) noexcept;
   Status send_now(std::span<const std::byte> message, const Fault& fault) noexcept;
   void send_second() noexcept;
@@ -75,8 +75,8 @@ class Channel final : public backend::Channel {
   const std::uint32_t link_breaks_;
   std::optional<LinkAlarm> alarm_;  ///< where a rule can wake it
   std::deque<Waiting> waiting_;
-  std::optional<Fault> unsent_;    ///< of a message that the device did not take yet
-  std::uint64_t unsent_due_ = 0;   ///< of that message, if it is delayed
+  std::optional<Fault> unsent_;    ///< meets a message that the device did not take yet
+  std::uint64_t unsent_due_ = 0;   ///< when that message is due, if it is delayed
   std::uint64_t again_due_ = 0;    ///< when a message is to be tried again that met a full queue
   std::vector<std::byte> second_;  ///< a duplicate that the device did not take yet
   bool has_second_ = false;

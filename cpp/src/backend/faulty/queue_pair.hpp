@@ -44,7 +44,7 @@ class QueuePair final : public backend::QueuePair, public RdmaLane {
   QueuePair(std::unique_ptr<backend::QueuePair> inner, RdmaShared& shared);
   ~QueuePair() override;
 
-  /// Of a queue pair of the device; null for null.
+  /// The queue pair around a queue pair of the device; null for null.
   static QueuePair* of(const backend::QueuePair* inner) noexcept {
     return inner != nullptr ? static_cast<QueuePair*>(inner->owner) : nullptr;
   }

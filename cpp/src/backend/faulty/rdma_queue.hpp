@@ -12,7 +12,7 @@
 
 namespace pydoca::faulty {
 
-/// The queue pairs of one context, with the faults of its device. As a lane it is that of the receives.
+/// The queue pairs of one context, with the faults of its device. It is also the lane of the receives.
 class RdmaQueue final : public backend::RdmaQueue, private RdmaShared, private RdmaLane {
  public:
   RdmaQueue(std::unique_ptr<backend::RdmaQueue> inner, DeviceFaults& of_device, backend::Device& device,

@@ -64,7 +64,7 @@ class Device final : public backend::Device {
   void join_traces() noexcept;
   /// The counter, or one in front of it where its changes have a model of their time.
   std::unique_ptr<backend::Counter> modelled(std::unique_ptr<backend::Counter> counter, const Crossing& crossing) const;
-  /// Of the channels, if the model has their messages.
+  /// How long the channels' messages take; none: the model does not say.
   std::optional<ChannelModel> channel_model(const backend::ChannelOptions& options) const;
   /// The kind of export that the import of blob takes it for; none: the device imports no memory. Throws not_supported.
   std::optional<BlobType> importable_type(std::span<const std::byte> blob) const;
@@ -80,7 +80,7 @@ class Device final : public backend::Device {
   WorkEngine engine_;
   const Clock clock_;
   const std::uint64_t config_;                  ///< the number of the configuration that model_ is of
-  const std::shared_ptr<FunctionModel> model_;  ///< of its time; null: as fast as this machine
+  const std::shared_ptr<FunctionModel> model_;  ///< how long its operations take; null: as fast as this machine
   std::mutex member_mutex_;                     ///< contexts of several engines may start at a time
   std::shared_ptr<Member> member_;              ///< once the device is in use
 };

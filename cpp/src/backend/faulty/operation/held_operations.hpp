@@ -24,11 +24,11 @@ class HeldOperations {
     Status status = Status::success;
     Lane<Operation>* lane = nullptr;
     std::uint64_t place = 0;  ///< so many operations of the lane the device was given before
-    std::uint64_t due = 0;    ///< of detail::now(); never: until it is released
+    std::uint64_t due = 0;    ///< a time of detail::now(); never: until it is released
     bool is_lost = false;     ///< comes with the next completion
     bool is_dropped = false;  ///< comes when the queue ends
     bool is_undone = false;   ///< the device was not given it
-    bool waits = false;       ///< for its duplicate, which the device has
+    bool waits = false;       ///< its duplicate, which the device has, comes first
     bool breaks = false;      ///< breaks its lane when it comes
     std::uint32_t rule = 0;   ///< that fails it, as Operation::slot has it
   };

@@ -17,7 +17,7 @@ template <class Operation>
 class Lane {
  public:
   virtual Status pass_on(Operation& operation, bool flush) noexcept = 0;
-  /// After an operation has failed on purpose: the device ends all others with shutdown.
+  /// The device ends all other operations with shutdown, as one has failed on purpose.
   virtual void break_down() noexcept = 0;
   /// Breaks what the removal of the device, or of its link, has broken.
   virtual void follow_device() noexcept = 0;

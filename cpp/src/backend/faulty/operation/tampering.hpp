@@ -32,14 +32,14 @@ class Tampering {
 
   int fd() const noexcept { return alarm_.fd(); }
 
-  /// As the queue's post().
+  /// Does what the queue's post() does.
   Status post(Operation& operation, bool flush, Lane<Operation>& lane) noexcept;
   /// What the device gave back: the operation, if its completion comes now, is in next().
   void take_back(Operation& operation, Lane<Operation>& lane) noexcept;
   /// The next completion that comes now, or null.
   Operation* next() noexcept;
   bool has_next() const noexcept { return !ready_.empty() || held_.next_due() <= detail::now(); }
-  /// Before the queue is polled.
+  /// Called before the queue is polled.
   void calm() noexcept { alarm_.calm(); }
   void arm() noexcept {
     if (const std::uint64_t due = held_.next_due(); due != detail::never) {
@@ -94,7 +94,7 @@ class Tampering {
   Alarm alarm_;
   HeldOperations<Operation> held_;
   detail::IntrusiveQueue<backend::Operation, &backend::Operation::next> ready_;
-  std::unordered_map<const Operation*, Fault> records_;  ///< of operations that the device has
+  std::unordered_map<const Operation*, Fault> records_;  ///< the faults of operations that the device has
   std::unordered_map<const Operation*, std::unique_ptr<StandIn<Operation>>> stand_ins_;
   bool ended_ = false;
 };

@@ -17,7 +17,7 @@ class Alarm {
   int fd() const noexcept { return all_.get(); }
   /// Readable from this moment of detail::now() on.
   void set(std::uint64_t at) noexcept;
-  /// From any thread: readable until calm().
+  /// Makes the descriptor readable until calm(). Any thread may call it.
   void ring() const noexcept;
   /// Takes set() and ring() back.
   void calm() noexcept;

@@ -73,7 +73,7 @@ class DeviceFaults {
   std::atomic<bool> removed_{false};
   std::atomic<std::uint64_t> link_up_at_{0};
   std::atomic<std::uint32_t> link_breaks_{0};
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards what follows
   std::vector<Watcher<backend::Notifier>> notifiers_;
   std::vector<Watcher<Alarm>> alarms_;
   std::unordered_set<const backend::MemoryRegion*> imported_;

@@ -65,7 +65,7 @@ OpcodeSet of_rdma_tasks(RdmaTaskKind first, RdmaTaskKind last) noexcept {
   return set;
 }
 
-/// By FaultAction.
+/// The opcodes that each FaultAction can meet.
 using Meetings = std::array<OpcodeSet, fault_action_names.size()>;
 
 Meetings all_meetings() noexcept {

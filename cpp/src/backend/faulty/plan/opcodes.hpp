@@ -17,7 +17,8 @@
 /// sync events.
 namespace pydoca::faulty {
 
-/// Those that are not an engine's. Of RDMA's tasks only the first stands here; the others follow it by RdmaTaskKind.
+/// The opcodes that are not an engine's. RDMA's tasks have only their first one here; the others follow it by
+/// RdmaTaskKind.
 enum class LinkOpcode : std::uint8_t {
   rdma_task,
   rdma_connect = num_rdma_task_kinds,

@@ -17,10 +17,10 @@ namespace pydoca::faulty {
 /// What happens to one operation.
 struct Fault {
   const FaultRule* rule = nullptr;  ///< null: nothing
-  std::size_t number = 0;           ///< of the rule
-  std::uint64_t random = 0;         ///< for what the rule leaves open
+  std::size_t number = 0;           ///< the rule's number
+  std::uint64_t random = 0;         ///< chooses what the rule leaves open
 
-  /// As texts count rules: from 1.
+  /// The number in texts, which count rules from 1.
   std::uint32_t text_number() const noexcept { return static_cast<std::uint32_t>(number) + 1; }
   bool is(FaultAction action) const noexcept { return rule != nullptr && rule->action == action; }
 };
@@ -43,7 +43,7 @@ class Plan final : public FaultPlan {
   bool concerns(const DeviceProperties& properties) const noexcept override;
   std::vector<FaultReport> report() const override;
 
-  /// Of this installation: another one has another number.
+  /// Identifies this installation: another one has another number.
   std::uint64_t installation() const noexcept { return installation_.load(std::memory_order_relaxed); }
   /// The first fault that meets the operation, of the rules with these numbers. Each of them counts it.
   Fault decide(std::span<const std::size_t> numbers, FaultOperation operation) noexcept;
@@ -81,8 +81,8 @@ class Plan final : public FaultPlan {
   const std::uint64_t seed_;
   std::atomic<bool> in_force_{false};
   std::atomic<std::uint64_t> installation_{0};
-  std::atomic<std::uint64_t> begin_{0};  ///< of the window: detail::now() at installation
-  mutable std::mutex mutex_;             ///< of what follows; nothing foreign runs under it
+  std::atomic<std::uint64_t> begin_{0};  ///< when the window begins: detail::now() at installation
+  mutable std::mutex mutex_;             ///< guards what follows; nothing foreign runs under it
   std::vector<Counts> counts_;
   std::vector<std::string> removed_;  ///< backend, side and name
 };

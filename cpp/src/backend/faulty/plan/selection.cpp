@@ -40,7 +40,7 @@ void check_opcodes(const FaultRule& rule, std::size_t number) {
 }
 
 void check_choice(const FaultRule& rule, std::size_t number) {
-  const bool is_probability = rule.probability >= 0 && rule.probability <= 1;  // not of what is not a number
+  const bool is_probability = rule.probability >= 0 && rule.probability <= 1;  // false also for NaN
   if (!is_probability) {
     refuse(rule, number, "probability is ", rule.probability, "; it must be in 0..1");
   }

@@ -10,7 +10,7 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Up to this size an invalidation costs less than telling another core about it.
+/// An invalidation of at most this size costs less than telling another core about it.
 constexpr std::uint64_t invalidate_inline_size = 4 * 1024;
 
 /// Reads the bytes instead: the instruction that drops a line would end the process where a mapped file has been cut

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
 constexpr std::int64_t max_drift = 20'000;        // in nanoseconds per second: 20 ppm, a common oscillator's
-constexpr std::int64_t max_offset = 100'000'000;  // in nanoseconds
+constexpr std::int64_t max_offset = 100'000'000;  // nanoseconds
 
 /// FNV-1a, and a final mix that spreads short texts over all bits.
 std::uint64_t hash_of(std::string_view text) noexcept {
@@ -22,7 +22,7 @@ std::uint64_t hash_of(std::string_view text) noexcept {
   return hash ^ (hash >> 33);
 }
 
-/// In -most .. most.
+/// A number in -most .. most.
 std::int64_t within(std::uint64_t hash, std::int64_t most) noexcept {
   return static_cast<std::int64_t>(hash % (2 * static_cast<std::uint64_t>(most) + 1)) - most;
 }

@@ -25,8 +25,8 @@ class Clock {
 
   const ClockCapabilities can_;
   std::int64_t drift_ = 0;   ///< nanoseconds in a second
-  std::int64_t offset_ = 0;  ///< of the time of day, in nanoseconds
-  std::uint64_t first_ = 0;  ///< of the counter, in cycles
+  std::int64_t offset_ = 0;  ///< added to the time of day, in nanoseconds
+  std::uint64_t first_ = 0;  ///< where the counter begins, in cycles
 };
 
 }  // namespace pydoca::sim

@@ -147,7 +147,7 @@ Status SocketChannel::take_hello() {
   return admit();
 }
 
-/// A success needs no reason. In its place stands the channel's id, which a client may ignore.
+/// A success needs no reason. The channel's id, which a client may ignore, takes its place.
 Status SocketChannel::admit() {
   static std::atomic<std::uint64_t> last{0};
   const std::uint64_t number = (last.fetch_add(1, std::memory_order_relaxed) + 1) << 32U;

@@ -11,7 +11,7 @@ namespace {
 
 using backend::DecompressFault;
 
-/// Up to this size of src it costs less to expand it than to tell another core about it.
+/// Expanding a src of at most this size costs less than telling another core about it.
 constexpr std::uint64_t inflate_inline_size = 2 * 1024;
 
 /// ISA-L counts what a stream has written in 32 bits.

@@ -29,8 +29,8 @@ class Inflater {
 
   /// Another stream begins.
   void begin() noexcept;
-  /// Expands input, the next bytes of the stream, into output until one of them is used up or the stream has ended.
-  /// Without output it only finds out whether the stream has.
+  /// Expands input, the next bytes of the stream, into output until one of them is used up or the stream has ended. If
+  /// output is empty, it only finds out whether the stream has ended.
   Step step(std::span<const std::byte> input, std::span<std::byte> output) noexcept;
   /// Expands a whole stream, in 0.8 of the time of steps.
   Step expand(std::span<const std::byte> stream, std::span<std::byte> output) noexcept;

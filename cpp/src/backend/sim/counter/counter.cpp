@@ -41,7 +41,8 @@ class Importers final : public Exporter::Attachment {
     if (how == End::died) {
       died_.fetch_add(1, std::memory_order_release);
     }
-    // After the death: a wait that finds the event abandoned looks for a death then, and reports that one first.
+    // This comes after the death: a wait that finds the event abandoned looks for a death then, and reports that one
+    // first.
     abandoned_.store(had_importers_ && present_ == 0, std::memory_order_release);
     bells.remove(importer);
   }
@@ -68,7 +69,7 @@ class Importers final : public Exporter::Attachment {
   std::atomic<std::uint32_t> died_{0};
   std::atomic<std::uint32_t> told_{0};
   std::atomic<bool> abandoned_{false};
-  // Under the service's lock:
+  // The service's lock guards these:
   std::size_t present_ = 0;
   bool had_importers_ = false;
 };

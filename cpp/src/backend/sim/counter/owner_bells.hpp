@@ -47,7 +47,7 @@ class OwnerBells {
   void arm() noexcept;
   int wake_fd() const noexcept { return wakes_.fd(); }
 
-  // Under the service's lock:
+  // The caller has the service's lock:
   /// A bell for one more importer: its page and the importer's end of its socket. Throws full, operating_system.
   std::vector<detail::Fd> add(Service::Id importer);
   void remove(Service::Id importer) noexcept;
@@ -86,7 +86,7 @@ class OwnerBells {
   std::unique_ptr<Places> places_;
   unsigned arms_ = 0;
   detail::SharedCpus cpus_;        ///< that the importers were told of last
-  detail::SharedCpus waker_cpus_;  ///< of the thread of this process that woke its sleeper last
+  detail::SharedCpus waker_cpus_;  ///< where the thread of this process was that woke its sleeper last
   Wakes wakes_;
 };
 

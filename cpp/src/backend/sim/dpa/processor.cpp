@@ -17,7 +17,8 @@ namespace {
 
 detail::VirtualClock& clock() { return detail::VirtualClock::instance(); }
 
-/// In virtual time a thread has its place in the clock before the next one begins, so that each run has the same order.
+/// Begins threads so that in virtual time each has its place in the clock before the next one begins: each run has the
+/// same order.
 template <class Begin>
 void begin_in_order(Begin begin) {
   if (!detail::is_time_virtual()) {

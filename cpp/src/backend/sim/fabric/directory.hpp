@@ -8,7 +8,7 @@
 #include <string_view>
 
 /// Where the processes of one simulated fabric find one another: a directory that only this user can enter. Their
-/// sockets stand there as files, and its modification announces a new server.
+/// sockets are files there, and its modification announces a new server.
 namespace pydoca::sim {
 
 /// The directory of a fabric, as the environment says where it is: $PYDOCA_FABRIC_DIR/<fabric> if that variable is set,

@@ -172,7 +172,7 @@ ListeningSocket listening(const Address& address, int backlog, Bind bind) {
   if (!socket.fd) {
     throw_errno("cannot create a socket", errno);
   }
-  ::fchmod(socket.fd.get(), 0600);  // of the file that bind() makes
+  ::fchmod(socket.fd.get(), 0600);  // the file that bind() makes gets this mode
   socket.file = bind(socket.fd.get(), address);
   if (::listen(socket.fd.get(), backlog) != 0) {
     throw_errno("cannot listen on a socket", errno);

@@ -216,7 +216,7 @@ void Lobby::dismiss(int peer, Status why) noexcept {
 
 void Lobby::keep_reserve() noexcept { reserve_ = detail::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
-/// Without this the peer would stay in the backlog, and the listener readable.
+/// Takes the peer and turns it away: else it would stay in the backlog, and the listener readable.
 void Lobby::accept_with_reserve(int listener) noexcept {
   tell_once("this process is out of file descriptors and turns a peer away; raise its limit (ulimit -n)");
   reserve_.reset();

@@ -22,7 +22,7 @@ namespace pydoca::sim {
 class Lobby {
  public:
   static constexpr std::size_t max_silent = 64;
-  static constexpr int backlog = 128;  ///< for its sockets: peers that the kernel keeps until next() takes them
+  static constexpr int backlog = 128;  ///< peers that the kernel keeps for each of its sockets until next() takes them
   static constexpr std::chrono::seconds default_patience{5};
   /// Tells a peer why it is turned away, before its connection ends. full: this process has no descriptor for it, or
   /// others took its place; time_out: it said nothing; or what dismiss() was given. Must not throw.
@@ -53,7 +53,7 @@ class Lobby {
   bool take_overflow() noexcept { return std::exchange(overflowed_, false); }
   /// Ends the connection of a peer that next() gave, and tells it why.
   void dismiss(int peer, Status why) noexcept;
-  /// For a forked child: closes everything, and destroys nothing that could need another thread's lock.
+  /// Closes everything in a forked child, and destroys nothing that could need another thread's lock.
   void leave_to_parent() noexcept;
 
  private:
@@ -91,7 +91,7 @@ class Lobby {
   std::vector<Silent> silent_;  ///< the one that has waited longest first
   int accepted_ = 0;            ///< or turned away, since next() last saw the backlog empty
   bool overflowed_ = false;
-  bool told_ = false;  ///< about the present trouble
+  bool told_ = false;  ///< whether the present trouble was logged
 };
 
 /// The text for a peer that was turned away: why is full, time_out or no_memory. "It" is the process that listens.

@@ -46,7 +46,7 @@ bool has_ended(pid_t process) noexcept {
   }
   while (const dirent* const thread = ::readdir(threads.get())) {
     pid_t id = 0;
-    const std::string_view name(thread->d_name);  // of "." and "..": not a number
+    const std::string_view name(thread->d_name);  // "." and ".." are not numbers
     if (std::from_chars(name.data(), name.data() + name.size(), id).ec == std::errc() && has_memory(id)) {
       return false;
     }

@@ -17,7 +17,7 @@ namespace pydoca::sim {
 /// looks now and then whether these have ended: the end of a connection can come seconds after its process's.
 class Service {
  public:
-  using Id = std::uint64_t;  ///< of a connection; never used twice
+  using Id = std::uint64_t;  ///< identifies a connection; never used twice
   using Lock = std::unique_lock<std::mutex>;
 
   /// Called by the service's thread, which then holds the service's lock.
@@ -28,7 +28,7 @@ class Service {
     virtual bool readable(Service& service, Id id, int fd) noexcept = 0;
     /// The peer has gone, or readable() gave up; the connection is out of the service already.
     virtual void ended(Service& service, Id id) noexcept = 0;
-    /// In a forked child: closes its descriptors, and does nothing else. Destroying what it holds could need locks that
+    /// Closes the descriptors in a forked child, and does nothing else. Destroying what it holds could need locks that
     /// threads of the parent had.
     virtual void leave_to_parent() noexcept {}
   };
@@ -41,7 +41,7 @@ class Service {
   /// Guards the connections and what their owners share with them.
   Lock lock() { return Lock(mutex_); }
 
-  // Under the lock:
+  // The caller has the lock:
   /// Throws operating_system; fd is then as it was.
   Id add(detail::Fd&& fd, std::unique_ptr<Connection> connection);
   /// Closes without calling ended(); an unknown id is fine.
@@ -73,7 +73,7 @@ class Service {
   std::map<Id, Entry> connections_;
   Id next_id_ = 1;
   detail::Fd epoll_;
-  detail::Fd timer_;  ///< of the next look at the peers
+  detail::Fd timer_;  ///< tells when to look at the peers next
   bool timer_on_ = false;
   Service* inherited_ = nullptr;  ///< the parent's in a forked child; never used
 };

@@ -44,7 +44,7 @@ class SocketName {
 class SocketFile {
  public:
   SocketFile() = default;
-  /// After bind().
+  /// Takes the file that bind() made.
   explicit SocketFile(const Address& address);
   ~SocketFile();
   SocketFile(SocketFile&& other) noexcept;
@@ -63,7 +63,7 @@ class SocketFile {
   void remove() noexcept;
   static void remove(const Entry& entry) noexcept;
 
-  std::uint64_t number_ = 0;  ///< in the registry; 0: there is no file
+  std::uint64_t number_ = 0;  ///< the file's number in the registry; 0: no file
   std::uint32_t forks_ = 0;
 };
 

@@ -16,7 +16,7 @@ class Wakes {
 
   /// Pollable, edge-triggered: a wake-up makes it readable, also while earlier ones have not been read.
   int fd() const noexcept { return epoll_.get(); }
-  /// From any thread of this process.
+  /// Any thread of this process may call it.
   void wake() noexcept;
   /// From now on a byte, or the end, of this socket wakes. Throws operating_system.
   void watch(int socket);

@@ -15,7 +15,7 @@ struct Description {
 
 /// Throws invalid_value for keys and values that do not fit.
 Description read_topology(const Table& table);
-/// Throws invalid_value for what is not a table, too.
+/// Throws invalid_value also for what is not a table.
 Config read_config(const Value& value);
 
 }  // namespace pydoca::sim

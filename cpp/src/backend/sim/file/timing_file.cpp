@@ -65,7 +65,7 @@ Words names_of_distributions() {
   throw Error(Status::invalid_value, concat(where, ' ', why));
 }
 
-/// In the smallest unit.
+/// The quantity in the smallest unit.
 double read_quantity(const Value& value, const std::string& where, const Kind& kind) {
   const bool is_number = value.as<std::int64_t>() || value.as<std::uint64_t>() || value.as<double>();
   const auto* const given = value.as<std::string>();

@@ -20,7 +20,7 @@ Words keys_of_functions() {
   return keys;
 }
 
-/// Of a function that names none.
+/// Adds what a function has that names none.
 void add_defaults(DeviceProperties& properties, const Table& table, std::size_t index) {
   if (table.find("active_rate") == nullptr) {
     properties.active_rate = profile_rate(properties.profile);

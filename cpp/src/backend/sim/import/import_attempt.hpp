@@ -37,7 +37,7 @@ class ImportAttempt {
   /// -1: the owner's backlog is full. No event tells when it has room: advance() finds out.
   int fd() const noexcept { return granted_.connection.get(); }
   const Blob& blob() const noexcept { return blob_; }
-  bool is_foreign() const noexcept { return granted_.reply.mapped == 0; }  ///< after success
+  bool is_foreign() const noexcept { return granted_.reply.mapped == 0; }  ///< known after success
   Granted take() noexcept { return std::move(granted_); }
 
  private:
@@ -61,7 +61,8 @@ class OwnerAnswer final : public backend::ImportAnswer {
   const Blob& blob() const noexcept { return first_.blob(); }
   int fd() const noexcept override { return words_.has_value() ? words_->fd() : first_.fd(); }
   [[noreturn]] void give_up() const override;
-  /// Advances until the answer is there: at most owner_timeout, and until a signal. Throws time_out and again too.
+  /// Advances until the answer is there, at most for owner_timeout, or until a signal comes. It also throws time_out
+  /// and again.
   void wait();
 
   // Once, when it is there.

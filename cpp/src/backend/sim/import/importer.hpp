@@ -27,7 +27,7 @@ backend::ImportedRegion import_region(const Place& place, std::span<const std::b
 /// A counter's memory, with the files that belong to it: its bell, and the socket for wake-ups.
 struct ImportedCounterMemory {
   std::unique_ptr<ImportedRegion> region;
-  std::uint64_t addr = 0;  ///< of the counter, in the region
+  std::uint64_t addr = 0;  ///< the counter's address in the region
   std::uint64_t origin = 0;
   std::array<detail::Fd, 2> files;
   detail::Fd connection;  ///< to the owner, for notes

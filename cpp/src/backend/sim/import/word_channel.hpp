@@ -14,7 +14,7 @@ namespace pydoca::sim {
 
 /// The atomic operations on one import of foreign memory, which the owner does: it answers them in order, over a
 /// connection of their own. Nothing waits for an answer: the process's service takes it, and tells the connection that
-/// asked. From any thread.
+/// asked. Any thread may use it.
 class WordChannel {
  public:
   /// One operation; 0: none. It is the asker's until answer() gives its end, or forget().

@@ -21,7 +21,7 @@ namespace pydoca::sim {
 
 /// The first page of the memory by which a queue pair receives; its one peer maps it. The ring's bytes follow.
 struct InboxPage {
-  std::uint64_t token = 0;                  ///< of the owner; random, never 0
+  std::uint64_t token = 0;                  ///< the owner's token; random, never 0
   std::uint64_t ring_size = 0;              ///< bytes
   std::uint32_t peer_number = 0;            ///< the peer's number on the owner's board
   Access permissions{};                     ///< RDMA flags of the owner's context
@@ -30,7 +30,7 @@ struct InboxPage {
   /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another
   /// peer has written to the board.
   detail::Atomic<std::uint64_t> shortest_receive{~std::uint64_t{0}};
-  detail::SharedCpus peer_cpus;  ///< of the peer's engine: said before it wakes the owner, and when it sleeps
+  detail::SharedCpus peer_cpus;  ///< where the peer's engine runs: said before it wakes the owner, and when it sleeps
   alignas(64) Knock knock;
   MessageRingState ring;
 };

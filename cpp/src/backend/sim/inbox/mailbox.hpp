@@ -14,7 +14,7 @@
 
 namespace pydoca::sim {
 
-inline constexpr std::uint32_t max_peers = 1024;  ///< of one context
+inline constexpr std::uint32_t max_peers = 1024;  ///< the limit of one context
 
 /// Which connections of a context have something to attend to, and the context's sleep. A peer knocks in the page of
 /// its own connection; this process's own threads set bits that no peer can reach. Belongs to the engine's thread,
@@ -38,7 +38,7 @@ class Mailbox final : public Notified {
     next_ = 0;
   }
 
-  /// Has the engine attend to that connection. From any thread of this process.
+  /// Has the engine attend to that connection. Any thread of this process may call it.
   void notify(std::uint32_t number) noexcept override;
   /// The same in the engine's own thread, which is awake.
   void remind(std::uint32_t number) noexcept {
@@ -77,7 +77,7 @@ class Mailbox final : public Notified {
   std::vector<Peer> peers_;
   std::array<detail::Atomic<std::uint64_t>, max_peers / 64> bits_{};
   unsigned sleeps_ = 0;
-  bool is_sleeping_ = false;  ///< as the engine's thread knows it
+  bool is_sleeping_ = false;  ///< what the engine's thread knows of asleep_
   Wakes wakes_;
 };
 

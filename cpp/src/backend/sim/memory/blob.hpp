@@ -13,9 +13,9 @@ namespace pydoca::sim {
 
 using Key = std::array<std::byte, 16>;
 
-/// What was exported. The numbers stand in the blob.
+/// What was exported. The blob contains the numbers.
 enum class BlobType : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3, net_memory = 4, queue_pair = 5 };
-/// As "a memory map".
+/// The name in messages, such as "a memory map".
 std::string_view name_of(BlobType type) noexcept;
 
 /// The exporting function: its PCI address in the long form.
@@ -27,14 +27,14 @@ inline constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Ac
 /// a capability: the owner checks the importer, and the owner's answer, not the blob, says what may be reached.
 struct Blob {
   BlobType type = BlobType::memory;
-  std::uint64_t epoch = 0;             ///< of the slot; an export that has ended leaves it behind
+  std::uint64_t epoch = 0;             ///< the slot's epoch; an export that has ended leaves it behind
   Key nonce{};                         ///< the export's
   std::uint64_t owner_start_time = 0;  ///< clock ticks since boot
   std::uint32_t owner_uid = 0;
-  std::uint32_t owner_pid = 0;  ///< in the PID namespace of the owner
+  std::uint32_t owner_pid = 0;  ///< the owner's PID in its own PID namespace
   std::uint32_t pid_namespace = 0;
-  std::uint32_t slot = 0;  ///< of the owner's table of exports
-  std::uint64_t base = 0;  ///< in the owner's address space
+  std::uint32_t slot = 0;  ///< an index into the owner's table of exports
+  std::uint64_t base = 0;  ///< an address of the owner
   std::uint64_t length = 0;
   Access access{};  ///< pci_read_only or pci_read_write; of net_memory: RDMA flags
   Key boot_id{};

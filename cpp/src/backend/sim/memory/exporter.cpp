@@ -35,7 +35,7 @@ bool is_whole(const backend::MemoryRange& range) noexcept {
   return range.location.has_value() && range.len == range.location->memory->size();
 }
 
-/// As much of it as fits.
+/// Sets as much of the reason as fits.
 void set_reason(ImportReply& reply, std::string_view reason) noexcept {
   reason.substr(0, reply.reason.size() - 1).copy(reply.reason.data(), reply.reason.size() - 1);
 }
@@ -145,7 +145,7 @@ class Exporter::Importer final : public Service::Connection {
   }
 
   Exporter& exporter_;
-  std::shared_ptr<Attachment> attachment_;  ///< of what it has imported
+  std::shared_ptr<Attachment> attachment_;  ///< keeps what it has imported
   bool answered_ = false;
 };
 

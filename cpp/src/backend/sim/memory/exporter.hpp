@@ -54,7 +54,7 @@ class Exporter {
     Key nonce{};
   };
 
-  /// After fork() the child has an exporter of its own, without exports.
+  /// The process's exporter. The child of a fork has its own, without exports.
   static Exporter& instance();
   bool is_current() const noexcept { return service_.is_current(); }
 
@@ -94,7 +94,7 @@ class Exporter {
   friend class detail::PerProcess<Exporter>;
   Exporter() : service_(Service::instance()) {}
 
-  // Under the service's lock:
+  // The caller has the service's lock:
   const Key* find_key(const std::string& fabric) const noexcept;
   std::uint32_t free_slot();
   void end(Entry& entry) noexcept;

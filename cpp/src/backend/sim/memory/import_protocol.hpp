@@ -41,14 +41,14 @@ struct ImportReply {
   std::uint64_t epoch = 0;   ///< the slot's, now
   std::uint64_t base = 0;
   std::uint64_t length = 0;
-  std::array<char, 144> reason{};  ///< of a refusal: a sentence about the owner, "it ..."; the rest is zero
+  std::array<char, 144> reason{};  ///< why it was refused: a sentence about the owner, "it ..."; the rest is zero
 };
 
 /// An atomic operation on eight bytes.
 struct WordChange {
   std::uint64_t protocol = import_protocol;
   std::uint64_t addr = 0;
-  std::uint64_t compare = 0;  ///< of a swap
+  std::uint64_t compare = 0;  ///< what a swap compares with
   std::uint64_t operand = 0;
   std::uint64_t swaps = 0;  ///< 1: compare and swap; 0: fetch and add
 };

@@ -29,7 +29,7 @@ class OwnerProcess {
   bool lives() const noexcept;
 
   const pid_t pid_;
-  const detail::Fd connection_;  ///< ends when the process executes another program, too
+  const detail::Fd connection_;  ///< also ends when the process executes another program
   const detail::Fd process_;     ///< a pidfd; empty before Linux 5.3
   const detail::Fd memory_;      ///< /proc/PID/mem: this address space and no other
 };

@@ -12,11 +12,11 @@ namespace pydoca::sim {
 Key boot_id();
 /// When this process started, in clock ticks since boot. Throws operating_system without /proc.
 std::uint64_t start_time();
-/// The same of any process. Throws not_found when there is none, too.
+/// The same of any process. Throws not_found also when there is none.
 std::uint64_t start_time(pid_t process);
 /// A number of this process's PID namespace; 0 when /proc does not tell it.
 std::uint32_t pid_namespace() noexcept;
-/// From the kernel's generator. Throws operating_system.
+/// A key from the kernel's generator. Throws operating_system.
 Key random_key();
 
 }  // namespace pydoca::sim

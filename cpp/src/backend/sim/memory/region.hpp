@@ -19,7 +19,7 @@ class Region : public backend::MemoryRegion {
     local,    ///< this process's memory
     file,     ///< the same, of a file that can be cut short: detail::copy_guarded() accesses it
     mapped,   ///< the owner's memfd, mapped here
-    foreign,  ///< in the process of owner()
+    foreign,  ///< memory of the process of owner()
   };
 
   Reach reach() const noexcept { return reach_; }
@@ -38,7 +38,7 @@ class Region : public backend::MemoryRegion {
   /// What a queue pair may do to it from here: nothing, unless it was exported to the network. readable() and
   /// writable() do not hold for such memory.
   Access network_access() const noexcept { return network_access_; }
-  /// Of memory from the network: its owner, as origin_of() a blob.
+  /// The owner of memory from the network, as origin_of() a blob.
   std::uint64_t origin() const noexcept { return origin_; }
   /// To be entered around each access; null for local memory.
   Gate* gate() const noexcept { return gate_; }

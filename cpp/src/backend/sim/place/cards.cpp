@@ -36,7 +36,7 @@ struct Pattern {
   }
 };
 
-/// Of what stands between the braces: nothing, or :0N. Empty for anything else.
+/// The digits that a format between the braces asks for: nothing, or :0N. Empty for anything else.
 std::optional<std::size_t> digits_of(std::string_view format) {
   std::size_t digits = 0;
   if (format.empty()) {
@@ -81,7 +81,7 @@ void require_at_most(const Cards& cards, std::string_view key, std::uint32_t val
 
 void check(const Cards& cards) {
   require_at_most(cards, "ports", cards.ports, 1, 2);
-  require_at_most(cards, "vfs", cards.vfs, 0, 120);  // of two ports, as many as 30 slots of a bus hold
+  require_at_most(cards, "vfs", cards.vfs, 0, 120);  // two ports' functions, as many as 30 slots of a bus hold
   require_at_most(cards, "sfs", cards.sfs, 0, 1000);
   require_at_most(cards, "count", cards.count, 1, num_domains);
   if (cards.first > num_domains - cards.count) {

@@ -28,7 +28,7 @@ class PositionsByKey {
   void add(const Key& key, Position position) { entries_.push_back({key, position}); }
   void sort() { std::ranges::sort(entries_); }
 
-  /// In the order of the topology.
+  /// The entries of the key, in the topology's order.
   std::span<const Entry> of(const Key& key) const noexcept {
     const auto [first, last] = std::ranges::equal_range(entries_, key, {}, &Entry::key);
     return {first, last};
@@ -53,7 +53,7 @@ struct FunctionIndex {
 
   Words names;
   Words words;                  ///< addresses, names, ibdev names and interfaces
-  Words addresses;              ///< of functions that are not SFs: an SF shares the address of its parent
+  Words addresses;              ///< functions that are not SFs: an SF shares the address of its parent
   WordsOfParents children;      ///< parent and name, address or "" (any), of functions with a representor
   WordsOfParents representors;  ///< parent and name of the representor
 };

@@ -54,7 +54,7 @@ Refusals refusals_of(Side side, const Profile& profile) {
   return refusals;
 }
 
-/// Of all functions: they have one oscillator each, which the DPA's timer counts, too.
+/// The clocks of every function: each has one oscillator, which the DPA's timer also counts.
 ClockCapabilities clock_capabilities(bool has_dpa) {
   return {.nic_free_running = true,
           .nic_real_time = true,

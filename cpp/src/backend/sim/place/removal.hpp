@@ -11,7 +11,7 @@
 
 namespace pydoca::sim {
 
-/// Whether a function was pulled out, which happens once, and the notifiers to tell. From any thread.
+/// Whether a function was pulled out, which happens once, and the notifiers to tell. Any thread may use it.
 class Removal {
  public:
   const std::atomic<bool>& happened() const noexcept { return happened_; }
@@ -39,7 +39,8 @@ class Removal {
   }
 
  private:
-  /// Of the process that watches: a forked child does not notify its parent's notifiers, which it may have destroyed.
+  /// A notifier and the process that watches: a forked child does not notify its parent's notifiers, which it may have
+  /// destroyed.
   struct Watcher {
     backend::Notifier* notifier;
     std::uint32_t forks;

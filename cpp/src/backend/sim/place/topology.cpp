@@ -65,7 +65,8 @@ struct Machine {
     return first(plan->index.names.of(name));
   }
 
-  /// By name or address. An SF shares the address of the function that carries it; the address means that function.
+  /// Finds a function by name or address. An SF shares the address of the function that carries it; the address means
+  /// that function.
   std::optional<Position> find_function(std::string_view selector) const {
     const auto address = parse_pci_addr(selector);
     return address.has_value() ? first(plan->index.addresses.of(*address)) : find_by_name(selector);
@@ -80,7 +81,7 @@ struct Machine {
   throw Error(Status::invalid_value, detail::concat("topology: function \"", function.properties.name, "\" ", why));
 }
 
-/// A name stands in messages and in file names.
+/// Checks a name, which is used in messages and in file names.
 void check_name(const Function& function) {
   const auto is_control = [](char character) {
     return static_cast<unsigned char>(character) < 0x20 || character == 0x7f;

@@ -25,9 +25,9 @@ struct PresentFunction {
   std::shared_ptr<Removal> removal;
 };
 
-/// In the topology's order. What is shared keeps the whole topology.
+/// The functions in the topology's order. What is shared keeps the whole topology.
 std::vector<std::shared_ptr<const DeviceProperties>> present_functions();
-/// Of these, the functions whose long address, name, ibdev name or interface is word.
+/// Those of them whose long address, name, ibdev name or interface is word.
 std::vector<std::shared_ptr<const DeviceProperties>> present_functions(std::string_view word);
 /// Throws not_found when no such function exists, or another one has the name by now.
 PresentFunction find_present(const DeviceProperties& properties);

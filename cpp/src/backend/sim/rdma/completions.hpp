@@ -62,7 +62,7 @@ class Completions {
     Status status = Status::success;
   };
 
-  static constexpr std::size_t max_reports = 2;  ///< of one queue pair: it fails to connect, or loses its peer
+  static constexpr std::size_t max_reports = 2;  ///< reports of one queue pair: it fails to connect, or loses its peer
 
   backend::Notifier& notifier_;
   detail::OperationList finished_;

@@ -120,7 +120,7 @@ void ConnectionManager::watch(int fd) {
   }
 }
 
-/// Before another part of the process gets the descriptor.
+/// Lets go of the descriptor before another part of the process gets it.
 void ConnectionManager::unwatch(int fd) noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 void ConnectionManager::watch_import(QueuePair& pair) {

@@ -39,7 +39,7 @@ class ConnectionManager {
   /// Established or failed follows as an event. Throws invalid_value for too much private data, and as make_pair()
   /// does.
   std::unique_ptr<QueuePair> connect_to(const backend::RdmaAddress& address, std::span<const std::byte> private_data);
-  /// As RdmaShared has it.
+  /// See RdmaShared.
   void watch_import(QueuePair& pair);
   /// Fills event with the next one; false when there is none.
   bool next_event(backend::RdmaEvent& event) noexcept;

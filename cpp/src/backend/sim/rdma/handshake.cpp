@@ -15,7 +15,7 @@ namespace {
 
 using Step = HandshakeMessage::Step;
 
-// As RDMA-CM has them.
+// RDMA-CM has the same limits.
 constexpr std::size_t max_request_data = 56;
 constexpr std::size_t max_answer_data = 196;
 

@@ -38,7 +38,7 @@ class QueuePair final : public backend::QueuePair {
   Status continue_import();
   std::uint64_t trace_id() const noexcept override { return trace_id_; }
 
-  // For the queue:
+  // The queue uses these:
   /// Takes what has come from the peer, and goes on with the operations that wait.
   void attend() noexcept;
   /// Goes on with the operations that wait.
@@ -51,7 +51,7 @@ class QueuePair final : public backend::QueuePair {
     }
     return peer_ != nullptr && inbox_.page().peer_cpus.load().may_run_beside(here);
   }
-  /// Before the context posts its first receive of that length.
+  /// Called before the context posts its first receive of that length.
   void set_shortest_receive(std::uint64_t length) noexcept {
     inbox_.page().shortest_receive.store(length, std::memory_order_release);
   }
@@ -71,7 +71,7 @@ class QueuePair final : public backend::QueuePair {
   // An operation's own words.
   static constexpr std::size_t offset_word = 0;   ///< bytes moved so far
   static constexpr std::size_t receive_word = 1;  ///< number + 1 of the receive it has taken; 0: none
-  static constexpr std::size_t ticket_word = 2;   ///< of an atomic operation that the owner was asked for
+  static constexpr std::size_t ticket_word = 2;   ///< the ticket of an atomic operation that the owner was asked for
   /// More than this is moved while the engine polls, piece by piece.
   static constexpr std::uint64_t largest_piece = std::uint64_t{256} << 10;
 
@@ -121,7 +121,7 @@ class QueuePair final : public backend::QueuePair {
   bool has_peer_announced() noexcept;
   void close_link(Status of_waiting) noexcept;
 
-  // Every operation uses these: they stand together, in few cache lines.
+  // Every operation uses these: they are together, in few cache lines.
   RdmaShared& shared_;
   const std::uint32_t number_;
   const std::uint32_t depth_;
@@ -131,7 +131,7 @@ class QueuePair final : public backend::QueuePair {
   std::uint32_t outstanding_ = 0;
   Phase phase_ = Phase::fresh;
   const std::uint32_t forks_ = detail::fork_count();
-  std::uint64_t deadline_ = detail::never;  ///< of the first operation: it waits for a receive, or for its answer
+  std::uint64_t deadline_ = detail::never;  ///< when the first operation fails that waits for a receive or its answer
   bool wants_receive_ = false;              ///< the peer was asked for one
   Incoming incoming_;
   std::unique_ptr<Handshake> handshake_;

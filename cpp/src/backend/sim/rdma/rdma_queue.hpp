@@ -51,7 +51,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   void watch_all();
 
   bool removed_ = false;  ///< the device's removal was dealt with
-  detail::Timer timer_;   ///< of deadline_, while the engine sleeps
+  detail::Timer timer_;   ///< rings at deadline_, while the engine sleeps
   bool timer_on_ = false;
   /// An epoll set of the mailbox's wake-ups, the connection manager's descriptor, and the timer.
   detail::Fd all_;

@@ -85,9 +85,9 @@ class RdmaShared {
   const std::shared_ptr<BoardFile> board_;
   Completions completions_;
   SharedReceives receives_;
-  std::vector<QueuePair*> pairs_;           ///< by number; null where there is none
+  std::vector<QueuePair*> pairs_;           ///< indexed by number; null where there is none
   std::uint64_t deadline_ = detail::never;  ///< the next one of a message without a receive
-  bool is_attending_ = false;               ///< within poll()
+  bool is_attending_ = false;               ///< set within poll()
 };
 
 }  // namespace pydoca::sim

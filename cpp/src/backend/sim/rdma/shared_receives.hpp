@@ -43,7 +43,7 @@ class SharedReceives {
   /// Ends with status every receive that no connected peer has taken.
   void fail(Status status) noexcept;
 
-  /// From now on the peer of that number may take receives: it may be connected before this side is.
+  /// Lets the peer of that number take receives: it may be connected before this side is.
   void admit(std::uint32_t number) noexcept { peers_[number].admitted = true; }
   /// The peer to tell of a new receive that it waits for; null: the connection of that number has ended.
   void set_peer(std::uint32_t number, PeerInbox* peer) noexcept {
@@ -76,7 +76,7 @@ class SharedReceives {
   struct Peer {
     PeerInbox* inbox = nullptr;
     bool admitted = false;
-    bool waits = false;    ///< to be told of the next receive
+    bool waits = false;    ///< it wants to be told of the next receive
     bool stalled = false;  ///< its next message has no receive
   };
 
@@ -96,7 +96,7 @@ class SharedReceives {
   std::uint32_t outstanding_ = 0;
   std::uint32_t num_waiting_ = 0;
   std::uint32_t num_stalled_ = 0;
-  std::vector<Peer> peers_;  ///< by the number of the queue pair
+  std::vector<Peer> peers_;  ///< indexed by the number of the queue pair
 };
 
 }  // namespace pydoca::sim

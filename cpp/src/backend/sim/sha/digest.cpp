@@ -53,13 +53,13 @@ struct Digest::State {
   State() = default;
   ~State() {
     for (EVP_MD_CTX* const context : contexts) {
-      libcrypto().context_free(context);  // takes null, too
+      libcrypto().context_free(context);  // accepts null
     }
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  std::array<EVP_MD_CTX*, num_sha_algorithms> contexts{};  ///< by ShaAlgorithm
+  std::array<EVP_MD_CTX*, num_sha_algorithms> contexts{};  ///< indexed by ShaAlgorithm
   EVP_MD_CTX* current = nullptr;
 };
 
@@ -81,7 +81,7 @@ Digest::~Digest() = default;
 
 bool Digest::begin(ShaAlgorithm algorithm) noexcept {
   state_->current = state_->contexts[static_cast<std::size_t>(algorithm)];
-  // Without a type it keeps its own, and what it has allocated.
+  // The context keeps its type when none is given, and what it has allocated.
   return libcrypto().init(state_->current, nullptr, nullptr) == 1;
 }
 

@@ -9,7 +9,7 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Up to this size a digest costs less than telling another core about it.
+/// A digest of at most this size costs less than telling another core about it.
 constexpr std::uint64_t hash_inline_size = 8 * 1024;
 
 /// This thread's own: the data path allocates nothing. Null where there is no memory for it.

@@ -37,7 +37,7 @@ class HashQueue final : public EngineQueue {
   const HashLimits limits_;
 };
 
-/// Of a BlueField-2, where this machine computes digests.
+/// Adds what a BlueField-2 has, where this machine computes digests.
 void equip_with_sha(Capabilities& capabilities, Generation card, Side side);
 
 inline constexpr DataEngine hash_engine{

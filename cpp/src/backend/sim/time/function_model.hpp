@@ -29,7 +29,7 @@ class FunctionModel {
   const Pace& own_pace(TimedOperation operation) const noexcept { return *paces_[static_cast<std::size_t>(operation)]; }
   Server& engine(TimedOperation operation) noexcept;
   Link* link() const noexcept { return link_.get(); }
-  /// Of the next queue for that operation; another one each time.
+  /// The seed of the next queue for that operation; another one each time.
   std::uint64_t next_seed(TimedOperation operation) noexcept;
 
  private:

@@ -46,7 +46,7 @@ class ModelledCounter final : public backend::Counter {
   const std::shared_ptr<FunctionModel> model_;
   const Crossing crossing_;
   bool caller_waits_ = false;
-  std::mutex mutex_;  ///< of what follows: updates may come from any thread
+  std::mutex mutex_;  ///< guards what follows: updates may come from any thread
   Random of_sets_;
   Random of_adds_;
   std::uint64_t last_due_ = 0;

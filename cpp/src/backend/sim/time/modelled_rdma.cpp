@@ -34,7 +34,7 @@ TimedOperation kind_of(RdmaOpcode opcode) noexcept {
   }
 }
 
-/// Of the function's own link, which only functions of the host are behind.
+/// What crosses the function's own link, which only functions of the host are behind.
 Crossing crossing_of(TimedOperation kind, std::uint64_t bytes, Side side) noexcept {
   const bool brings = kind == TimedOperation::rdma_read || kind == TimedOperation::rdma_atomic;
   const std::uint64_t crossed = side == Side::host ? bytes : 0;

@@ -39,7 +39,7 @@ class ModelledQueuePair final : public backend::QueuePair {
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;
   void disconnect() noexcept override;
 
-  // For the queue:
+  // The queue uses these:
   /// The time of what was posted without flush begins.
   void ring() noexcept;
   /// Gives the other queue pair what is due.
@@ -47,7 +47,7 @@ class ModelledQueuePair final : public backend::QueuePair {
   /// What it holds ends with that status.
   void give_back(Status status) noexcept;
   void operation_polled() noexcept { --outstanding_; }
-  /// Of the first operation that it holds; never: of none.
+  /// When its first operation is due; never: it holds none.
   std::uint64_t next_due() const noexcept { return held_.empty() ? detail::never : held_.front()->own[due_word]; }
 
  private:
@@ -93,7 +93,7 @@ class ModelledRdmaQueue final : public backend::RdmaQueue {
   bool next_event(backend::RdmaEvent& event) noexcept override;
   int event_fd() const noexcept override { return inner_->event_fd(); }
 
-  // For its queue pairs:
+  // Its queue pairs use these:
   std::uint32_t depth() const noexcept { return depth_; }
   void add(ModelledQueuePair& pair) { pairs_.push_back(&pair); }
   void remove(ModelledQueuePair& pair) noexcept { std::erase(pairs_, &pair); }
@@ -118,7 +118,7 @@ class ModelledRdmaQueue final : public backend::RdmaQueue {
   detail::Fd all_;  ///< an epoll set of the other queue's descriptor and the timer
   std::vector<ModelledQueuePair*> pairs_;
   detail::OperationList returned_;
-  std::uint64_t next_due_ = detail::never;  ///< of the operations that the queue pairs hold
+  std::uint64_t next_due_ = detail::never;  ///< when the first operation of the queue pairs is due
   bool armed_ = false;
 };
 

@@ -23,7 +23,7 @@ struct Models {
   std::map<std::string, std::shared_ptr<FunctionModel>, std::less<>> functions;
   std::map<std::string, std::shared_ptr<Link>, std::less<>> links;
   std::uint64_t number = 0;
-  std::uint32_t clock_number = 0;  ///< of the clock by which functions and links are busy
+  std::uint32_t clock_number = 0;  ///< identifies the clock by which functions and links are busy
 
   /// Another clock began: what was busy by the former one means nothing by this one.
   void follow_clock() {

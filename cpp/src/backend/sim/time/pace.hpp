@@ -11,11 +11,11 @@
 
 namespace pydoca::sim {
 
-/// A server is busy for fractions of a nanosecond: 64 bytes at 25 GB/s take 2.56 ns. In these units a monotonic clock
+/// A server is busy for fractions of a nanosecond: 64 bytes at 25 GB/s take 2.56 ns. A monotonic clock in these units
 /// runs for nine years.
 inline constexpr std::uint64_t ticks_per_ns = 64;
 
-/// Serves one after another: an engine of a function, or one direction of a link. From any thread.
+/// Serves one after another: an engine of a function, or one direction of a link. Any thread may use it.
 class Server {
  public:
   /// When it is through with what is given to it at that moment, in ticks.

@@ -22,14 +22,14 @@ struct Card {
   Generation generation;
   double line_rate;               ///< bytes a second; published
   double pcie_bandwidth;          ///< bytes a second in each direction: lanes * transfers * 128 / 130 / 8; published
-  nanoseconds rdma_latency;       ///< of a write or a message, one way
-  nanoseconds rdma_read_latency;  ///< of what waits for an answer
+  nanoseconds rdma_latency;       ///< how long a write or a message takes, one way
+  nanoseconds rdma_read_latency;  ///< how long what waits for an answer takes
   double rdma_rate;
   double comch_bandwidth;     ///< its DMA engine's
-  nanoseconds comch_latency;  ///< of a message that passes through the driver's queue pairs, one way
+  nanoseconds comch_latency;  ///< how long a message through the driver's queue pairs takes, one way
   double comch_rate;
-  nanoseconds event_set_latency;  ///< of a write over PCIe that is not answered
-  nanoseconds event_add_latency;  ///< of an atomic operation, which is
+  nanoseconds event_set_latency;  ///< how long a write over PCIe takes that is not answered
+  nanoseconds event_add_latency;  ///< how long an atomic operation takes, which is answered
 };
 
 constexpr std::array<Card, 2> cards{{

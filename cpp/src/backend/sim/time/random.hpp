@@ -21,7 +21,7 @@ class Random {
     word = (word ^ (word >> 27U)) * 0x94d049bb133111ebU;
     return word ^ (word >> 31U);
   }
-  /// In [0, 1).
+  /// A number in [0, 1).
   double unit() noexcept { return static_cast<double>(next() >> 11U) * 0x1p-53; }
   /// In [0, bound); bound is not 0.
   std::uint32_t below(std::uint32_t bound) noexcept {

@@ -12,8 +12,9 @@ namespace {
 /// An engine that polls asks again after about as much.
 constexpr std::uint64_t round_ns = 100;
 
-/// Of the time between the submission of an operation and its completion, a reading of the clock is the part that is
-/// certain to lie outside: half of it where the operation is posted, half where it is found due.
+/// A reading of the clock, in nanoseconds: the part of the time between the submission of an operation and its
+/// completion that is certain to lie outside. Half of it lies where the operation is posted, half where it is found
+/// due.
 std::uint64_t measure_reading() noexcept {
   constexpr int readings = 64;
   std::uint64_t shortest = UINT64_MAX;
@@ -24,7 +25,7 @@ std::uint64_t measure_reading() noexcept {
   return std::min(shortest, round_ns);
 }
 
-/// In virtual time nothing takes time by itself.
+/// What a reading takes; 0 in virtual time, where nothing takes time by itself.
 std::uint64_t reading_ns() noexcept {
   if (detail::is_time_virtual()) {
     return 0;

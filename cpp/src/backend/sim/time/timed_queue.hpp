@@ -33,7 +33,7 @@ class TimedQueue {
   /// Whether take_due() would give something. Reads the clock only where its last reading does not decide: a reading
   /// costs as much as the rest. Waits for what is due sooner than the caller could ask again.
   bool is_due() noexcept;
-  /// From now on nothing waits to be due; what is not due yet comes back with that status, or has failed already.
+  /// Ends the waiting: what is not due yet comes back with that status, or has failed already.
   void end_waiting(Status status) noexcept;
   /// The function was pulled out since the last call.
   bool has_been_removed() noexcept { return !ends_ && place_.removed(); }
@@ -48,7 +48,7 @@ class TimedQueue {
  private:
   /// The same without waiting.
   bool is_due_now() noexcept;
-  /// By the last reading of the clock.
+  /// Whether the first one was due when the clock was read last.
   bool is_seen_due() const noexcept {
     return !timeline_.empty() && timeline_.is_first_done() && (ends_ || timeline_.first_due() <= seen_);
   }
@@ -71,7 +71,7 @@ class TimedQueue {
   backend::Operation* failed_ = nullptr;  ///< not given back yet: what was flushed after it follows it
   bool armed_ = false;
   bool ends_ = false;                    ///< what is done comes back at once
-  std::uint64_t end_ = 0;                ///< since then
+  std::uint64_t end_ = 0;                ///< when that began
   Status of_waiting_ = Status::success;  ///< what has not been due by then
 };
 

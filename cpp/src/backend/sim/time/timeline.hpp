@@ -23,7 +23,7 @@ class Timeline {
   /// The device has executed it.
   void set_done(const backend::Operation& operation) noexcept { instants_[operation.slot].done = true; }
 
-  // Of the operation that is due first; not when empty.
+  // These are about the operation that is due first; there must be one.
   backend::Operation& first() const noexcept { return *instants_[due_.front()].operation; }
   std::uint64_t first_due() const noexcept { return instants_[due_.front()].due; }
   bool is_first_done() const noexcept { return instants_[due_.front()].done; }
@@ -36,8 +36,8 @@ class Timeline {
   /// A moment at which an operation is due.
   struct Instant {
     std::uint64_t due = 0;
-    std::uint64_t order = 0;        ///< of instants with the same due
-    std::uint64_t number = nobody;  ///< of its operation, counted as they were added
+    std::uint64_t order = 0;        ///< orders instants with the same due
+    std::uint64_t number = nobody;  ///< its operation's number, counted as they were added
     backend::Operation* operation = nullptr;
     bool done = false;
   };

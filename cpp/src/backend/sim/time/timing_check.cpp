@@ -31,7 +31,7 @@ void check_time(const std::string& where, std::chrono::nanoseconds time) {
   }
 }
 
-/// Of bytes or operations.
+/// Checks a speed in bytes or operations.
 void check_speed(const std::string& where, double per_second) {
   if (!std::isfinite(per_second) || per_second < 1 || per_second > 1e15) {
     refuse_timing(where, "must be 1 to 1e15 a second; leave it out where there is no limit");

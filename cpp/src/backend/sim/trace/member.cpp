@@ -95,7 +95,7 @@ class MemberListener final : public Service::Connection {
   Lobby lobby_;
 };
 
-/// By fabric. A forked child is a member of none.
+/// The members, one for each fabric. A forked child is a member of none.
 struct Members {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<Member>> by_fabric;
@@ -157,7 +157,7 @@ Member::~Member() {
   }
 }
 
-/// Tells the tracers that began before; they ask as they ask those that they have found. Without this the process is
+/// Tells the tracers that began before; they ask as they ask those that they have found. If that fails, the process is
 /// still a member of later traces.
 void Member::call_tracers(const std::string& fabric) {
   try {

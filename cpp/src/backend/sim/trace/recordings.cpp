@@ -66,7 +66,7 @@ class MemberConnection final : public Service::Connection {
   bool is_answered_ = false;
 };
 
-/// Asks a process to record. Under the service's lock.
+/// Asks a process to record. The caller has the service's lock.
 void ask(Service& service, detail::Fd member, const std::shared_ptr<Collected>& into, std::uint32_t capacity) {
   const TraceRequest request{.capacity = capacity};
   if (peer_pid(member.get()) == ::getpid() || into->connections.size() >= max_members ||
@@ -93,7 +93,7 @@ class TracerListener final : public Service::Connection {
     } catch (...) {  // out of memory, or of watches
       status = Status::no_memory;
     }
-    // Without descriptors it would be readable for ever; those that come later then are not recorded.
+    // If no descriptor is free, it would be readable for ever; those that come later then are not recorded.
     return status == Status::success || status == Status::again || status == Status::not_permitted;
   }
   void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {}
@@ -128,7 +128,7 @@ class FabricRecordings final : public backend::Recordings {
 
   std::vector<int> stop() override {
     if (service_.is_current()) {
-      wait_for_answers();  // of a process that came late: it records before its answer is read
+      wait_for_answers();  // a process that came late records before its answer is read
     }
     end();
     std::vector<int> numbers;

@@ -32,10 +32,10 @@ struct EngineSpeed {
   double bandwidth = 0;  ///< bytes a second
 };
 
-/// An engine of the card. Its table stands beside its queue; data_engines() lists them.
+/// An engine of the card. Its table is beside its queue; data_engines() lists them.
 struct DataEngine {
-  std::string_view name;    ///< as in EngineTraits
-  std::string_view timing;  ///< in timing models
+  std::string_view name;    ///< its name in EngineTraits
+  std::string_view timing;  ///< its name in timing models
   std::uint64_t sequence;   ///< number of its random sequences: one of its own, below 3 or above 9 (sequence_of())
   bool crosses_link;        ///< its data may cross the link between card and host
   /// What functions of the card have of it, on that side, or why they lack it.

@@ -13,7 +13,7 @@ namespace pydoca::sim {
 /// are posted, large ones go to the device's workers; either way next_finished() gives them back.
 class EngineQueue : public backend::DataQueue, public Workload {
  public:
-  /// Up to inline_size an operation costs less than telling another core about it. An ordered queue executes every
+  /// An operation of at most inline_size costs less than telling another core about it. An ordered queue executes every
   /// operation where it is posted: workers would finish a small one before a large one that came first. Throws
   /// bad_state in a process forked since the engine was made.
   EngineQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,

@@ -24,7 +24,8 @@ class Workload {
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
 
-  /// Bytes [offset, offset + size) of a checked operation; all of it where operations are not cut. In any thread.
+  /// Works on bytes [offset, offset + size) of a checked operation; on all of it where operations are not cut. Any
+  /// thread may call it.
   virtual Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
                       bool streaming) noexcept = 0;
   /// Whether several cores may work on one operation.
