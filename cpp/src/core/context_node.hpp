@@ -24,7 +24,7 @@ class ContextNode : public ReadyNode, public Droppable {
   virtual Status begin() = 0;
   /// Ends the tasks that the device has not begun; completions follow through progress.
   virtual void quiesce() noexcept = 0;
-  /// Whether nothing of the library's own (connections, say) stands between stopping and idle.
+  /// Whether nothing of the library's own (connections, say) is left to do between stopping and idle.
   virtual bool quiesced() const noexcept { return true; }
   /// Releases what begin() built, or had built when it threw.
   virtual void end() noexcept = 0;
@@ -32,13 +32,13 @@ class ContextNode : public ReadyNode, public Droppable {
   virtual Status refuses_close() const noexcept { return Status::in_use; }
   /// close() was called: releases what is held from one run to the next.
   virtual void release() noexcept {}
-  /// Of a kind of its tasks, "memcpy"; for traces.
+  /// The name of a kind of its tasks, "memcpy"; traces show it.
   virtual std::string_view task_name(std::size_t kind) const noexcept = 0;
   /// Delivers at most one completion or event of the library's queues.
   virtual bool poll_one(bool& more) noexcept = 0;
 
-  /// For look(), which returns this: after max_vain_looks looks in vain the engine no longer looks at the context, and
-  /// the context is armed as for a sleep. So a thousand quiet contexts cost a busy one nothing.
+  /// Counts for look(), which returns this: after max_vain_looks looks in vain the engine no longer looks at the
+  /// context, and the context is armed as for a sleep. So a thousand quiet contexts cost a busy one nothing.
   bool note_look(bool found) noexcept;
   /// Has the engine look at the context up to max_vain_looks times, from now on.
   void expect_change() noexcept;

@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds retry{1};
 std::exception_ptr failure_of(Status status, const char* why) noexcept {
   try {
     throw Error(status, why);
-  } catch (...) {  // also without memory for the message
+  } catch (...) {  // there may be no memory for the message
     return std::current_exception();
   }
 }

@@ -41,8 +41,8 @@ bool wait_in_virtual_time(int fd, int timeout_ms) noexcept {
 
 }  // namespace
 
-/// Tasks that other threads handed over: a lock-free stack, which the owner takes as a whole and turns round. It stands
-/// for the engine where that is dropped.
+/// Tasks that other threads handed over: a lock-free stack, which the owner takes as a whole and turns round. It
+/// represents the engine where that is dropped.
 class ProgressEngine::Inbox final : public detail::ReadyNode, public detail::Droppable {
  public:
   explicit Inbox(ProgressEngine& engine) noexcept : engine_(engine) { join(engine.ready_list()); }
@@ -50,7 +50,7 @@ class ProgressEngine::Inbox final : public detail::ReadyNode, public detail::Dro
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  /// From any thread.
+  /// Any thread may call it.
   void push(Task& task) noexcept {
     Task* top = top_.load(std::memory_order_relaxed);
     do {

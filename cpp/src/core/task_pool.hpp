@@ -27,7 +27,7 @@ class TaskPool {
   /// 1..limit; its message begins with what.
   void configure(std::string_view what, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks,
                  std::uint32_t limit);
-  /// Of the kind of its tasks in the library's table.
+  /// The number of the kind of its tasks in the library's table.
   std::uint8_t number() const noexcept { return number_; }
   void set_number(std::uint8_t number) noexcept { number_ = number; }
   /// 0: not configured.

@@ -10,7 +10,7 @@ namespace pydoca::detail {
 struct Violation;
 
 /// A limit that a task's operands can break, as the sentence that names the operand, the limit and the values, and says
-/// what to do. It stands beside the library whose limit it is.
+/// what to do. It is beside the library whose limit it is.
 using Limit = std::string (*)(const Violation& violation, const DeviceInfo& device);
 
 /// The first limit that a task's operands break, with the numbers that its sentence needs.
@@ -25,10 +25,10 @@ struct Violation {
 /// Notes the violation that a check has found, where why is not null. Answers true, as the check does.
 bool broken(Violation* why, const Violation& violation) noexcept;
 
-/// The limit's sentence. Of no violation: that the device refuses the task for a reason of its own.
+/// The limit's sentence. If there is no violation, it says that the device refuses the task for a reason of its own.
 std::string explain(const Violation& violation, const DeviceInfo& device);
 
-/// Of an operation, a message or a change that failed: what a fault plan's rule, counted from 1, has to do with it.
+/// What a fault plan's rule, counted from 1, has to do with a failed operation, message or change.
 std::string explain_fault(std::uint32_t rule);
 
 /// What a fatal error of the device's driver means, and what to do.

@@ -42,7 +42,7 @@ void append(std::string& text, T value) {
   text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-/// With as many digits as it takes to read the same number back, and no more.
+/// Appends as many digits as it takes to read the same number back, and no more.
 void append(std::string& text, double value);
 
 inline void append(std::string& text, Hex number) {

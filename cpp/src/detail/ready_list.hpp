@@ -118,13 +118,13 @@ class ReadyList {
   IntrusiveList<ReadyNode, &ReadyNode::next_assist_, &ReadyNode::prev_assist_> assist_;
   IntrusiveList<ReadyNode, &ReadyNode::next_awaiting_, &ReadyNode::prev_awaiting_> awaiting_;
   std::size_t num_awaiting_ = 0;
-  std::size_t num_denials_ = 0;   ///< of nodes that were asked since the last one that may advance elsewhere
+  std::size_t num_denials_ = 0;   ///< nodes that were asked since the last one that may advance elsewhere
   ReadyNode* looking_ = nullptr;  ///< the next to look, in a ring
   bool is_sleeper_ = false;       ///< the owner armed it; another thread may have woken it since
   std::uint64_t unread_ = 0;      ///< writes to the descriptor that were made, or are about to be
   alignas(64) Atomic<ReadyNode*> posted_{nullptr};
   Atomic<bool> armed_{false};
-  SharedCpus waker_;  ///< of the thread that ended the last sleep by a post
+  SharedCpus waker_;  ///< where the thread ran that ended the last sleep by a post
   Fd event_fd_;
 };
 

@@ -20,7 +20,7 @@ class ReadyNode : public backend::Notifier {
   virtual bool assist() noexcept { return false; }
   /// Whether there is something to deliver; called often, so cheap.
   virtual bool look() noexcept { return false; }
-  /// From now on a change must wake the engine; notifies when there is something to deliver already.
+  /// Makes later changes wake the engine; notifies when there is something to deliver already.
   virtual void prepare_sleep() noexcept {}
   /// Whether what it waits for may come from another CPU than here, the CPUs of the engine's thread; tells the others
   /// of these. Called before sleeps, after await_others().
@@ -38,7 +38,7 @@ class ReadyNode : public backend::Notifier {
   void await_others() noexcept;
   void leave_others() noexcept;
 
-  /// Joins or leaves an engine's list. After leave() no other thread may notify.
+  /// Joins or leaves an engine's list. No other thread may notify after leave().
   void join(ReadyList& ready) noexcept { ready_ = &ready; }
   void leave() noexcept;
 

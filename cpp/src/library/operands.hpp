@@ -15,7 +15,7 @@
 
 namespace pydoca::detail {
 
-/// What a library does with the bufs of its tasks, and no application may. A null buf stands for no bytes.
+/// What a library does with the bufs of its tasks, and no application may. A null buf means no bytes.
 class Operands {
  public:
   /// What a queue is given.
@@ -82,7 +82,7 @@ class Operands {
       buf->change_holds(-1);
     }
   }
-  /// Of a buf that the task fills.
+  /// Lends a buf that the task fills.
   static void lend_to_fill(Buf* buf) noexcept {
     if (buf != nullptr) {
       buf->change_holds(1);

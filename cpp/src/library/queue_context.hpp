@@ -33,7 +33,8 @@ class QueueContext : public LibraryContext<Noun> {
  protected:
   using LibraryContext<Noun>::LibraryContext;
 
-  /// In begin(). A queue that has more to tell than the completions of tasks in flight is always_looked_at.
+  /// Opens the queue; begin() calls it. A queue that has more to tell than the completions of tasks in flight is
+  /// always_looked_at.
   void open_queue(std::unique_ptr<backend::Queue> queue, bool always_looked_at = false) {
     queue_ = std::move(queue);
     looked_at_ = queue_->fd() >= 0;
@@ -56,13 +57,13 @@ class QueueContext : public LibraryContext<Noun> {
       this->begin_looking();
     }
   }
-  /// Before the queue is polled.
+  /// Called before the queue is polled.
   void stop_dozing() noexcept {
     if (dozes_) [[unlikely]] {
       start_looking();
     }
   }
-  /// The next operation that is finished, or null. For queues that are not always looked at.
+  /// The next operation that is finished, or null. It is only for queues that are not always looked at.
   backend::Operation* poll_queue(bool& more) noexcept {
     stop_dozing();
     backend::Operation* const operation = queue_->poll(more);
@@ -82,7 +83,7 @@ class QueueContext : public LibraryContext<Noun> {
   // The parts of end(), for a library that has to do something in between.
   /// Waits for the tasks in flight of a context that is destroyed while it runs, so that their bufs come free.
   void reclaim_tasks() noexcept;
-  /// With the pools.
+  /// Closes the queue and the pools.
   void close_queue() noexcept;
 
   bool assist() noexcept override { return queue_ != nullptr && queue_->assist(); }

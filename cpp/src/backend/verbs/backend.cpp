@@ -27,7 +27,7 @@ class Backend final : public backend::Backend {
     return std::make_unique<Device>(properties.name, ordinal);
   }
   backend::AdoptedDevice adopt(void* protection_domain, std::size_t ordinal) override {
-    if (!unavailable().empty()) {  // then it can be no domain of a device
+    if (!unavailable().empty()) {  // it cannot be a domain of a device then
       return backend::Backend::adopt(protection_domain, ordinal);
     }
     auto& domain = *static_cast<ibv_pd*>(protection_domain);

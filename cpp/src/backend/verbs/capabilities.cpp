@@ -18,7 +18,7 @@ namespace {
 
 constexpr int max_connections = 4096;
 
-/// Up to the last one that is set.
+/// The GIDs up to the last one that is set.
 std::vector<Gid> gids_of(const Adapter& adapter) {
   constexpr int enough = 256;
   std::vector<Gid> gids;

@@ -19,7 +19,7 @@ namespace pydoca::verbs {
 class Device final : public backend::Device {
  public:
   Device(const std::string& name, std::size_t ordinal) : place_(name, ordinal) {}
-  /// On the application's, which outlives it.
+  /// Uses the application's domain, which outlives it.
   Device(ibv_pd& borrowed, std::size_t ordinal) : place_(borrowed, ordinal) {}
 
   Place& place() noexcept { return place_; }

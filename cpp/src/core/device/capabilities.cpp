@@ -17,7 +17,7 @@ Support support_if(bool supported, std::string_view reason) {
   return {.supported = supported, .reason = supported ? std::string() : std::string(reason)};
 }
 
-/// By a refusal, which is empty where there is none.
+/// Tells the support by a refusal, which is empty where there is none.
 Support support_unless(std::string_view refusal) { return support_if(refusal.empty(), refusal); }
 
 using Reason = std::string Refusals::*;

@@ -21,7 +21,7 @@ namespace pydoca {
 
 namespace {
 
-/// By DeviceUser.
+/// Indexed by DeviceUser.
 constexpr std::array<std::string_view, 7> user_names{
     "memory map", "context", "sync event", "representor", "clock", "DPA", "adopted protection domain"};
 
@@ -31,8 +31,8 @@ struct OpenDevices {
   struct Entry {
     std::weak_ptr<Device> device;
     Device* identity;  // tells an entry's own device from a later one, when the weak pointer has expired
-    std::size_t hash;  // of its function; most others need no look at the device
-    bool adopted;      // not to be found
+    std::size_t hash;  // hashes its function; most others need no look at the device
+    bool adopted;      // lookups do not find it
   };
 
   std::mutex mutex;
@@ -122,7 +122,7 @@ std::uint32_t Device::add_trace_name() const noexcept {
 
 namespace {
 
-/// Not under the registry's lock: sinks may be the application's code.
+/// The registry is not locked here: sinks may be the application's code.
 void log_device(const DeviceInfo& info, std::string_view what) noexcept {
   log::engine(log::Level::debug, "dev", [&] { return detail::concat(info.name(), " ", what); });
 }

@@ -9,8 +9,7 @@ class Backend;
 
 namespace pydoca::detail {
 
-/// Of the built-in backends, those that the environment lets this process see. Throws invalid_value for an unknown
-/// name.
+/// The built-in backends that the environment lets this process see. Throws invalid_value for an unknown name.
 std::vector<backend::Backend*> visible_backends();
 
 /// Which backends of this build are absent, and why, to end a message with; empty when none is.

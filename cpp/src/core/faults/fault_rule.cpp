@@ -222,7 +222,7 @@ class RuleReader {
     const auto* const fraction = value.as<double>();
     const auto* const whole = value.as<std::int64_t>();
     const double probability = fraction != nullptr ? *fraction : whole != nullptr ? static_cast<double>(*whole) : -1;
-    const bool is_probability = probability >= 0 && probability <= 1;  // not of what is not a number
+    const bool is_probability = probability >= 0 && probability <= 1;  // false also for NaN
     if (!is_probability) {
       detail::refuse_value(place_of("probability"), value, "a number in 0..1");
     }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr unsigned huge_page_bits = 21;  // 2 MiB
 constexpr std::size_t huge_page = std::size_t{1} << huge_page_bits;
-constexpr unsigned huge_page_flags = MFD_HUGETLB | huge_page_bits << 26;  // MFD_HUGE_2MB stands in kernel headers only
+constexpr unsigned huge_page_flags = MFD_HUGETLB | huge_page_bits << 26;  // only kernel headers have MFD_HUGE_2MB
 
 /// Where pydoca memory lies, by start address. Never destroyed: memory may outlive static destructors.
 struct Intervals {
@@ -155,7 +155,7 @@ Memory::Memory(std::size_t size, std::size_t mapped) noexcept : size_(size), map
 Memory::~Memory() {
   if (data_ != nullptr) {
     Intervals& intervals = Intervals::instance();
-    // Before unmapping: afterwards another thread's memory may lie at the same address.
+    // The range goes before it is unmapped: afterwards another thread's memory may lie at the same address.
     const std::unique_lock lock(intervals.mutex);
     intervals.by_start.erase(address_of(data_));
   }

@@ -117,7 +117,7 @@ bool read_lines(std::FILE* maps, Span span) noexcept {
 
 /// Where malloc's main heap begins, as field 47 of a file of /proc says; the greatest address where it does not.
 std::uint64_t find_heap() noexcept {
-  constexpr int fields_before = 44;  // of those behind the program's name, which may have blanks
+  constexpr int fields_before = 44;  // counted behind the program's name, which may have blanks
   std::array<char, 2048> text{};
   const File stat(std::fopen("/proc/self/stat", "re"));
   const std::size_t size = stat != nullptr ? std::fread(text.data(), 1, text.size(), stat.get()) : 0;

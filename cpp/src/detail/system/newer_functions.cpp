@@ -40,7 +40,7 @@ ClockWait find_clock_wait() {
 #pragma GCC visibility push(hidden)
 extern "C" {
 
-// False makes libstdc++ count references by atomic operations, which is right with one thread, too.
+// False makes libstdc++ count references by atomic operations, which is also right with one thread.
 char __libc_single_threaded = 0;
 
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
@@ -59,7 +59,7 @@ std::uint32_t arc4random() noexcept {
   return number;
 }
 
-// On 64-bit machines the C library's struct is the kernel's.
+// The C library's struct is the kernel's on 64-bit machines.
 int fstatat(int directory, const char* path, struct stat* result, int flags) noexcept {
   return static_cast<int>(::syscall(SYS_newfstatat, directory, path, result, flags));
 }

@@ -25,7 +25,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-/// Takes e-3 at the beginning of text, if it stands there.
+/// Takes e-3 from the beginning of text, if it is there.
 int take_exponent(std::string_view& text) {
   if (text.empty() || (text.front() != 'e' && text.front() != 'E')) {
     return 0;
@@ -68,7 +68,7 @@ struct Decimal {
     }
   }
 
-  /// Of the first digit.
+  /// The power of ten of the first digit.
   int magnitude() const noexcept { return exponent + static_cast<int>(digits.size()) - 1; }
 
   /// Without an exponent, divided by 10^scale.

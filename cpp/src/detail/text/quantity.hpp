@@ -17,13 +17,13 @@ struct Unit {
   double factor = 1;
 };
 
-/// A number and what stands behind it. A number may have a sign, a fraction and an exponent, whatever the locale.
+/// A number and what follows it. A number may have a sign, a fraction and an exponent, whatever the locale.
 struct Quantity {
   std::string number;
   int exponent = 0;
   std::string unit;  ///< empty: the text has none
 
-  /// In the smallest unit.
+  /// The number in the smallest unit.
   double in(const Unit& of) const;
 };
 

@@ -52,7 +52,7 @@ constexpr std::size_t max_key_parts = 32;
 [[noreturn]] void refuse(const std::string& why) { throw Error(Status::invalid_value, why); }
 [[noreturn]] void refuse_depth() { refuse("its arrays and tables are nested too deeply"); }
 
-/// Behind the string that begins at the quotation mark.
+/// The place behind the string that begins at the quotation mark.
 std::size_t end_of_string(std::string_view text, std::size_t begin) noexcept {
   const char quote = text[begin];
   const std::string_view triple = text.substr(begin, 3);
@@ -142,7 +142,7 @@ Value to_value(const toml::node& node) {
   });
 }
 
-/// Until a read does not block: a FIFO or a terminal has its bytes when another process wants.
+/// Waits until a read does not block: a FIFO or a terminal has its bytes when another process wants.
 void wait_for_bytes(const detail::Fd& file, const std::string& path) {
   Status status = Status::success;
   auto wait = [&]() noexcept {

@@ -9,7 +9,7 @@
 /// Variables of the environment that name what is to be loaded.
 namespace pydoca::detail {
 
-/// Null for one that is empty, too.
+/// Null also for a variable that is empty.
 inline const char* variable(const char* name) noexcept {
   const char* const value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;

@@ -11,8 +11,8 @@ namespace pydoca {
 
 namespace {
 
-/// How many characters stand in the longest common part of both, in those of what is left of it, of what is right of
-/// it, and so on (Ratcliff and Obershelp).
+/// How many characters are in the longest common part of both, in those of what is left of it, of what is right of it,
+/// and so on (Ratcliff and Obershelp).
 std::size_t common_characters(std::string_view one, std::string_view other) noexcept {
   std::size_t begin = 0;
   std::size_t other_begin = 0;

@@ -18,7 +18,7 @@ class Alarm {
 
  private:
   friend class VirtualClock;
-  /// The moment has come. Under the clock's lock.
+  /// The moment has come. The caller has the clock's lock.
   virtual void fire() noexcept = 0;
 
   const VirtualClock* clock_ = nullptr;  ///< that has it; another one in a forked child

@@ -24,7 +24,7 @@ constexpr std::uint64_t longest = 5000;
 std::atomic<Mistake> planted_mistake{Mistake::none};
 std::atomic<const sim::TurnHold*> turn_hold{nullptr};  ///< null: threads do not give way
 
-/// Of the running thread, of which there is one.
+/// The next number of the running thread, of which there is one.
 std::uint64_t draw() noexcept {
   static std::mt19937_64 random;  // NOLINT(bugprone-random-generator-seed): from the clock's seed, below
   static std::uint32_t clock = 0;

@@ -183,7 +183,7 @@ Wake VirtualClock::wait_for_turn(Lock& lock, Participant& self, Condition* condi
   return is_interrupted ? Wake::interrupted : self.wake;
 }
 
-/// Until it may be this thread's turn. Whether a signal wants the thread.
+/// Sleeps until it may be this thread's turn. Answers whether a signal wants the thread.
 bool VirtualClock::sleep(Lock& lock, Participant& self) const noexcept {
   self.wake_up.wait_for(lock, running_ == nullptr ? std::chrono::milliseconds(1) : interrupt_slice);
   lock.unlock();

@@ -138,7 +138,7 @@ bool has_virtual_ticks() noexcept {
   return header().ticks.load() == static_cast<std::uint32_t>(Ticks::virtual_nanoseconds);
 }
 
-/// Of a recording under way. Its records and the new share's times could not be compared.
+/// Requires the clock of a recording under way. Its records and the new share's times could not be compared.
 void require_same_clock() {
   if (has_virtual_ticks() != is_time_virtual()) {
     throw Error(Status::bad_state, is_time_virtual()
@@ -163,7 +163,7 @@ std::string_view executable(std::array<char, 64>& text) noexcept {
   return {text.data(), size > 0 ? static_cast<std::size_t>(size) - 1 : 0};
 }
 
-/// The rings whose memory is there from the begin on, so that the first events of the first threads are fast, too.
+/// The rings whose memory is there from the begin on, so that the first events of the first threads are also fast.
 constexpr std::uint32_t num_prepared = 2;
 
 /// So that records do not fault; kernels before 5.14 do without.
@@ -205,7 +205,7 @@ void end() noexcept {
   drop_file();
 }
 
-/// In virtual time numbers follow from the order in which threads record, so that equal runs have equal traces.
+/// Numbers a thread, in virtual time by the order in which threads record, so that equal runs have equal traces.
 void describe_thread(RingHeader& place, std::uint32_t ring) noexcept {
   std::array<std::uint64_t, 2> name{};
   ::prctl(PR_GET_NAME, name.data());

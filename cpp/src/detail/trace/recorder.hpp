@@ -31,10 +31,10 @@ inline std::uint64_t ticks() noexcept {
 }
 
 extern constinit Atomic<std::uint32_t> present_generation;
-/// Of the present recording; another number for each.
+/// Identifies the present recording; another number for each.
 inline std::uint32_t generation() noexcept { return present_generation.load(std::memory_order_acquire); }
 
-/// Where a thread writes. Only the thread has it: what stands in the file may be changed by a tracer.
+/// Where a thread writes. Only the thread has it: a tracer may change what is in the file.
 struct ThreadRing {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -42,10 +42,10 @@ struct ThreadRing {
   Atomic<std::uint64_t>* shared_head = nullptr;
   std::uint64_t head = 0;
   std::uint64_t mask = 0;
-  std::uint32_t generation = none;  ///< of the recording that the ring is of; none: there is no ring
-  std::uint32_t homeless = none;    ///< of the recording that had no ring left
+  std::uint32_t generation = none;  ///< identifies the recording that the ring is of; none: no ring
+  std::uint32_t homeless = none;    ///< identifies the recording that had no ring left
 
-  /// Of the present recording, if one is left; counts an event without.
+  /// Takes a ring of the present recording, if one is left; counts an event without.
   bool claim() noexcept;
 };
 extern thread_local constinit ThreadRing own_ring __attribute__((tls_model("initial-exec")));

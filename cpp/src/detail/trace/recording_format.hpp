@@ -18,7 +18,7 @@ inline constexpr std::uint32_t max_rings = 32;
 inline constexpr std::uint32_t max_names = 4096;
 inline constexpr std::uint32_t min_capacity = 1024;  ///< records of a ring, a power of two
 inline constexpr std::uint32_t max_capacity = std::uint32_t{1} << 16;
-inline constexpr std::size_t page_size = 65536;  ///< of the largest pages that Linux has on these processors
+inline constexpr std::size_t page_size = 65536;  ///< the largest pages that Linux has on these processors
 
 /// What a time of a record counts.
 enum class Ticks : std::uint32_t { processor_cycles = 1, nanoseconds = 2, virtual_nanoseconds = 3 };
@@ -28,7 +28,7 @@ struct FileHeader {
   Atomic<std::uint32_t> ticks;
   Atomic<std::uint32_t> capacity;
   Atomic<std::uint32_t> process;
-  Atomic<std::uint32_t> name;       ///< of the process
+  Atomic<std::uint32_t> name;       ///< the process's name
   Atomic<std::uint32_t> num_names;  ///< that were begun; each says whether it is complete
   Atomic<std::uint32_t> num_rings;  ///< that were taken
   Atomic<std::uint64_t> homeless;   ///< events of threads that found no ring
@@ -48,7 +48,7 @@ static_assert(sizeof(NameEntry) == 128);
 
 /// One event. Its words are written with plain stores, one by one: a reader takes each once and checks it.
 struct Record {
-  Atomic<std::uint64_t> time;  ///< in ticks
+  Atomic<std::uint64_t> time;  ///< counted in ticks
   Atomic<std::uint64_t> id;
   Atomic<std::uint64_t> value;
   Atomic<std::uint64_t> what;  ///< subject, kind, detail and status, as pack() says

@@ -37,7 +37,7 @@ Window::Window(const ClockPair& begin, const ClockPair& end, std::uint64_t end_n
 
 std::uint64_t Window::time_of(std::uint64_t cycles) const noexcept {
   if (cycles < first_cycles_) {
-    return 0;  // before the window
+    return 0;  // that is before the window
   }
   const double since = static_cast<double>(cycles - first_cycles_) * rate_;
   return since < 1e18 ? begin_ + static_cast<std::uint64_t>(since) : UINT64_MAX;
@@ -107,7 +107,7 @@ class Reader {
       TraceName& name = into_.names[i];
       name.kind = static_cast<TraceNameKind>(std::min<std::uint16_t>(load(entry.kind), 6));
       const std::uint32_t parent = load(entry.parent);
-      name.parent = parent < i ? parent : 0;  // parents come first, so there is no circle
+      name.parent = parent < i ? parent : 0;  // parents come first, so a circle is not possible
       name.number = load(entry.number);
       std::array<std::uint64_t, NameEntry::max_text / 8> words{};
       std::ranges::transform(entry.text, words.begin(), [](const auto& word) { return load(word); });
@@ -217,7 +217,7 @@ class Reader {
   std::uint32_t capacity_ = 0;
   bool in_cycles_ = false;
   std::vector<std::uint64_t> positions_;  ///< in the ring, of the events that were taken from it
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tasks_;  ///< by context and number
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tasks_;  ///< indexed by context and number
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ constexpr std::string_view name_of(ClockType type) noexcept {
 
 bool is_of_device(ClockType type) noexcept { return type <= ClockType::nic_dpa_timer; }
 
-/// Of a clock of the device.
+/// The backend's name of a clock of the device.
 backend::DeviceClock device_clock(ClockType type) noexcept {
   return static_cast<backend::DeviceClock>(std::countr_zero(static_cast<std::uint32_t>(type)));
 }

@@ -46,7 +46,7 @@ library::Client::Client(std::shared_ptr<Device> device, std::string_view name)
 
 library::Client::~Client() {
   abandon();
-  end();  // in a forked child, too: a handle that outlives this must not point here
+  end();  // a forked child does it as well: a handle that outlives this must not point here
 }
 
 const std::shared_ptr<Connection>& Client::connection() const {

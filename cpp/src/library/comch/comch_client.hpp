@@ -42,8 +42,8 @@ class Client final : public EndpointContext<comch::Client> {
 
   std::unique_ptr<backend::Dialer> dialer_;
   bool dialer_watched_ = false;
-  std::unique_ptr<detail::Timer> timer_;  ///< from start() to the connection
-  std::uint64_t due_ = 0;                 ///< as detail::now() counts
+  std::unique_ptr<detail::Timer> timer_;  ///< runs from start() to the connection
+  std::uint64_t due_ = 0;                 ///< a time of detail::now()
   std::uint64_t deadline_ = 0;
   bool told_ = false;  ///< that it waits
   std::string where_;  ///< it looks

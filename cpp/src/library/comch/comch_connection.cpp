@@ -214,7 +214,7 @@ Status library::Connection::wait_for_turn(SendTask& task) noexcept {
 }
 
 Status library::Connection::try_send(SendTask& task) noexcept {
-  // Before it can arrive.
+  // The message cannot arrive before that.
   const std::uint64_t begin = detail::trace::is_recording() ? detail::trace::ticks() : 0;
   const bool removed = endpoint_->device()->backend().removed();
   const Status status = removed ? Status::driver : channel_->send(task.message_);

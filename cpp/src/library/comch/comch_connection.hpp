@@ -59,7 +59,7 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   /// Makes one that has joined its engine. Null, with a message in the log, when it cannot be had.
   static std::shared_ptr<Connection> create(ConnectionOwner& owner, std::unique_ptr<backend::Channel> channel) noexcept;
 
-  /// To closing; tasks that wait complete with status.
+  /// Takes the connection to closing; tasks that wait complete with status.
   void begin_close(Status status) noexcept;
   /// Tells the log what happened to the connection; not after end().
   void log(std::string_view what) const noexcept;

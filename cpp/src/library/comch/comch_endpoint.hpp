@@ -57,7 +57,7 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
     this->complete(*task, task->outcome_, task->outcome_ == Status::driver);
     return true;
   }
-  /// A program that only waits for messages learns of the removal, too.
+  /// A program that only waits for messages also learns of the removal.
   bool stop_if_removed() noexcept {
     const bool live = this->state() == ContextState::running || this->state() == ContextState::starting;
     if (!this->device()->removed() || !live) [[likely]] {

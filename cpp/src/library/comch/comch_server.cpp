@@ -53,7 +53,7 @@ library::Server::Server(std::shared_ptr<Device> device, std::shared_ptr<Represen
 
 library::Server::~Server() {
   abandon();
-  end();  // in a forked child, too: a handle that outlives this must not point here
+  end();  // a forked child does it as well: a handle that outlives this must not point here
   release();
 }
 

@@ -32,7 +32,7 @@ std::string_view phase_text(DpaPhase phase) noexcept {
   return texts[static_cast<std::size_t>(phase)];
 }
 
-/// In virtual time: until no thread of the DPA runs.
+/// Waits in virtual time until no thread of the DPA runs.
 Status wait_for_threads(const library::DpaState& state) noexcept {
   const auto is_over = [&state] {
     const std::lock_guard lock(state.mutex);

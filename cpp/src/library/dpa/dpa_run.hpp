@@ -24,7 +24,7 @@ class KernelThread final : public DpaThread {
   bool is_stopping() const noexcept override;
   void finish() noexcept override { finished = true; }
 
-  std::uint64_t seen;               ///< of the launch's event
+  std::uint64_t seen;               ///< the value of the launch's event that it has seen
   std::uint64_t notifications = 0;  ///< that have led to a turn
   Status status = Status::success;  ///< why it ends
   bool has_run = false;
@@ -65,8 +65,8 @@ class KernelRun final : public DpaRun {
   const std::shared_ptr<DpaState> state_;
   const DpaLaunch launch_;
 
-  // Under the state's mutex.
-  std::uint32_t threads_left_;  ///< until done_event was changed, too
+  // The state's mutex guards these.
+  std::uint32_t threads_left_;  ///< counts a thread until it has also changed done_event
   std::uint32_t threads_running_;
   std::uint64_t notifications_ = 0;
   Status status_ = Status::success;

@@ -49,7 +49,7 @@ struct DpaState {
   std::atomic<Phase> phase{Phase::configuring};
   std::atomic<bool> failed{false};
 
-  mutable std::mutex mutex;         ///< of all that follows
+  mutable std::mutex mutex;         ///< guards all that follows
   std::condition_variable changed;  ///< a thread has ended, was notified, or should end
   std::map<std::string, DpaKernel, std::less<>> kernels;
   std::uint32_t threads = 0;

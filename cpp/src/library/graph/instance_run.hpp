@@ -29,7 +29,7 @@ struct InstanceCallbacks {
 /// A node in one instance: its data, its place in the plan, and how far it has got.
 class NodeRun final : public Task::Observer {
  public:
-  NodeRun* next = nullptr;  ///< among the nodes that are ready, or deferred
+  NodeRun* next = nullptr;  ///< the next of the nodes that are ready, or deferred
 
  private:
   friend class InstanceRun;
@@ -114,8 +114,8 @@ class InstanceRun {
   DeferredNodes& deferred_;  ///< the graph's
   InstanceCallbacks callbacks_;
   std::unique_ptr<NodeRun[]> nodes_;
-  std::unique_ptr<GraphInstance::NodeTimes[]> times_;  ///< by the index of the node; null: the graph is not timed
-  std::uint64_t begin_ = 0;                            ///< of the run, on the monotonic clock
+  std::unique_ptr<GraphInstance::NodeTimes[]> times_;  ///< indexed by the node's index; null: the graph is not timed
+  std::uint64_t begin_ = 0;                            ///< when the run began, on the monotonic clock
   std::size_t num_nodes_;
   IntrusiveQueue<NodeRun, &NodeRun::next> ready_;
   std::size_t num_started_ = 0;  ///< nodes that are started or deferred, and have not ended
@@ -128,7 +128,7 @@ class InstanceRun {
 };
 
 /// The nodes of a graph's instances that progress() starts: roots that are functions or graphs, as submit() calls
-/// nothing of the application's; and tasks whose queue was full. They stand for the graph where that is dropped.
+/// nothing of the application's; and tasks whose queue was full. They represent the graph where that is dropped.
 class DeferredNodes final : public ReadyNode, public Droppable {
  public:
   explicit DeferredNodes(Graph& graph) noexcept;

@@ -44,7 +44,7 @@ std::shared_ptr<Rdma> Rdma::create(std::shared_ptr<Device> device) {
 library::Rdma::~Rdma() {
   abandon();
   for (const auto& connection : connections_) {
-    of(*connection).end();  // in a forked child, too: a handle that outlives this must not point here
+    of(*connection).end();  // a forked child does it as well: a handle that outlives this must not point here
   }
 }
 
@@ -205,7 +205,7 @@ inline bool library::Rdma::complete_one(bool& more) noexcept {
   const Status status = operation->outcome;
   const bool fatal = status != Status::success && is_fatal(task.kind(), status);
   if (fatal && task.connection() != nullptr) [[unlikely]] {
-    of(*task.connection()).begin_close(status);  // before the context's stop closes it without a reason
+    of(*task.connection()).begin_close(status);  // else the context's stop would close it without a reason
   }
   complete_as(task, status, fatal);
   return true;
@@ -233,7 +233,7 @@ void library::Rdma::announce(RdmaConnection& connection) noexcept {
 }
 
 bool library::Rdma::poll_one(bool& more) noexcept {
-  stop_dozing();  // as polling disarms the queue
+  stop_dozing();  // polling disarms the queue
   const bool event_due = completed_since_event_ >= completions_between_events;
   return (event_due && deliver_event(more)) || complete_one(more) || deliver_event(more);
 }

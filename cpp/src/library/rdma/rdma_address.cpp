@@ -8,7 +8,7 @@ namespace pydoca {
 
 namespace {
 
-constexpr std::size_t ipv4_offset = 12;  ///< of an IPv4 address in the raw one
+constexpr std::size_t ipv4_offset = 12;  ///< where the raw address has an IPv4 address
 
 constexpr std::string_view name_of(RdmaAddressType type) noexcept {
   constexpr std::string_view names[] = {"an IPv4", "an IPv6", "a GID"};

@@ -49,7 +49,7 @@ library::RdmaConnection& require_connectable(RdmaConnection& connection) {
   return own;
 }
 
-/// As Rdma::connect() names it, but for what this side lacks, or has ended.
+/// Names the error as Rdma::connect() does, except for what this side lacks, or has ended.
 [[noreturn]] void refuse_peer(const Error& error) {
   constexpr std::array own{Status::no_memory, Status::operating_system, Status::shutdown};
   const bool is_own = std::ranges::find(own, error.status()) != own.end();

@@ -30,7 +30,8 @@ class RdmaConnection final : public pydoca::RdmaConnection {
 
   /// Throws bad_state unless exported, and not connected yet.
   void require_exported() const;
-  /// As Rdma::connect() does, which has checked the context. answer: of the queue pair's ask_peer(details), or null.
+  /// Does what Rdma::connect() does, which has checked the context. answer: from the queue pair's ask_peer(details), or
+  /// null.
   void connect(std::span<const std::byte> details, const std::shared_ptr<backend::ImportAnswer>& answer);
   /// Throws bad_state: what was attempted, and the state that forbids it.
   [[noreturn]] void refuse(std::string_view what, std::string_view needed) const;
@@ -48,7 +49,7 @@ class RdmaConnection final : public pydoca::RdmaConnection {
       owner().request_report();
     }
   }
-  /// Of the next message that a trace records; never 0.
+  /// The number of the next message that a trace records; never 0.
   std::uint32_t number_message() noexcept { return ++traced_messages_ != 0 ? traced_messages_ : ++traced_messages_; }
   /// The context, unless the end was reported.
   RdmaOwner& owner() const noexcept { return owner_of(*rdma_); }

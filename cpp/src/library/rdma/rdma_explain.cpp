@@ -18,7 +18,7 @@ constexpr std::uint64_t answer_size = sizeof(std::uint64_t);
 
 using Names = std::array<const char*, num_rdma_task_kinds>;
 
-/// By kind: the buf on this side, and the peer's; null for kinds without it.
+/// The buf on this side, and the peer's, indexed by kind; null for kinds without it.
 constexpr Names local_names = [] {
   Names names{};
   for (std::size_t kind = 0; kind < names.size(); ++kind) {

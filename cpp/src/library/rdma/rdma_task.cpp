@@ -114,7 +114,7 @@ Status RdmaTask::set_immediate_data(std::uint32_t value) noexcept {
   return detail::set_operand(*this, library::of(*this).immediate, value, at(takes_immediate, kind_));
 }
 
-/// For the queue: the bytes on this side, and where they belong at the peer.
+/// Tells the queue the bytes on this side, and where they belong at the peer.
 inline void library::RdmaTask::describe() noexcept {
   local = Operands::segment_of(here_);
   if (!fills_) {

@@ -61,7 +61,7 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
     DataTask::give(from, to);
     algorithm_ = by;
   }
-  /// For a task that hashes piece by piece.
+  /// A task that hashes piece by piece keeps its message.
   void keep_message() noexcept;
 
  private:

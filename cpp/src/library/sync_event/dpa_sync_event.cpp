@@ -22,11 +22,11 @@ namespace {
 
 using DpaEventClock = std::chrono::steady_clock;
 
-constexpr int dpa_event_looks = 256;  ///< before a thread sleeps
+constexpr int dpa_event_looks = 256;  ///< how often a thread looks before it sleeps
 /// Memory of the user may change without waking anybody.
 constexpr std::chrono::milliseconds dpa_silent_slice{1};
 
-/// The counter has one sleeper. Of the threads that wait, one sleeps for all; the others sleep until it wakes them.
+/// The counter has one sleeper. One of the threads that wait sleeps for all; the others sleep until it wakes them.
 class DpaSyncEventHandle final : public DpaSyncEvent {
  public:
   DpaSyncEventHandle(std::shared_ptr<SyncEvent> event, std::shared_ptr<library::DpaState> dpa)

@@ -38,7 +38,7 @@ class SyncEvent final : public pydoca::SyncEvent {
   bool is_asynchronous() const noexcept {
     return phase() == Phase::asynchronous || (phase() == Phase::configuring && !context_.expired());
   }
-  /// In either mode.
+  /// Whether it is in either mode.
   bool has_counter() const noexcept { return phase() == Phase::synchronous || phase() == Phase::asynchronous; }
   std::string_view explain_phase() const noexcept;
   /// Throws refusal when the event was imported or started, or is a context.
@@ -79,9 +79,9 @@ class SyncEvent final : public pydoca::SyncEvent {
   Word word_;
   Buf* buf_ = nullptr;
   std::unique_ptr<backend::Counter> counter_;
-  std::weak_ptr<Context> context_;  ///< of an asynchronous event: what runs it
+  std::weak_ptr<Context> context_;  ///< what runs an asynchronous event
   std::atomic<Phase> phase_{Phase::configuring};
-  std::shared_ptr<DpaState> dpa_;  ///< of a location dpa
+  std::shared_ptr<DpaState> dpa_;  ///< the DPA of a location dpa
   std::weak_ptr<DpaSyncEvent> dpa_handle_;
   bool imported_ = false;
   bool outlives_importers_ = false;

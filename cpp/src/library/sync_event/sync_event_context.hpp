@@ -54,7 +54,7 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
 
   std::unique_ptr<detail::WaitTable<SyncEventTask>> waits_;
   std::unique_ptr<detail::EventTimer> timer_;
-  bool updates_take_time_ = false;               ///< on this device; set before the tasks are made
+  bool updates_take_time_ = false;               ///< whether they do so on this device; set before the tasks are made
   std::unique_ptr<TimedUpdates> timed_updates_;  ///< where they do, while the context is started
   detail::IntrusiveQueue<SyncEventTask, &SyncEventTask::next_> done_;
   std::uint64_t last_ = 0;  ///< the value that pending waits were compared with

@@ -11,8 +11,8 @@
 
 namespace pydoca::library {
 
-/// How the context begins a task: by its operation, and by whether updates take time on its device. With a fifth route
-/// the compiler would make a jump table, which is longer for those that end at once.
+/// How the context begins a task: by its operation, and by whether updates take time on its device. A fifth route would
+/// make the compiler use a jump table, which is longer for those that end at once.
 enum class SyncEventRoute : std::uint8_t {
   get,
   set,
@@ -29,12 +29,12 @@ class SyncEventTask final : public pydoca::SyncEventTask {
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
 
-  // Of a wait.
+  // These are about a wait.
   bool is_ended_by(std::uint64_t value) const noexcept;
   /// The outcome, when value ends it.
   Status outcome_of(std::uint64_t value) const noexcept;
 
-  // For the wait table.
+  // The wait table uses these.
   detail::WaitCondition condition() const noexcept;
   std::uint8_t group() const noexcept { return group_; }
 
@@ -47,10 +47,10 @@ class SyncEventTask final : public pydoca::SyncEventTask {
   const SyncEventRoute route_;
   std::uint8_t group_ = 0;  ///< the wait table's number of mask_
   Status outcome_ = Status::success;
-  bool pending_ = false;           ///< in the wait table
-  SyncEventTask* next_ = nullptr;  ///< in the wait table, or among those done
-  SyncEventTask* prev_ = nullptr;  ///< in the wait table
-  std::uint64_t due_ = 0;          ///< of a timed update: when it is made
+  bool pending_ = false;           ///< whether it is in the wait table
+  SyncEventTask* next_ = nullptr;  ///< the next one in the wait table, or among those done
+  SyncEventTask* prev_ = nullptr;  ///< the previous one in the wait table
+  std::uint64_t due_ = 0;          ///< when a timed update is made
 
  private:
   /// Why the wait ended with io_failed.

@@ -98,7 +98,7 @@ Status library::SyncEvent::wait_for_change(Satisfied satisfied, WaitMode mode,
     return false;
   };
   if (comes()) {
-    return Status::success;  // before a clock could be read, which takes as long as a quick answer
+    return Status::success;  // this comes before a clock could be read, which takes as long as a quick answer
   }
   detail::WaitLimit limit(timeout, interrupt_slice);
   for (;;) {

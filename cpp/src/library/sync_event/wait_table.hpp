@@ -84,7 +84,7 @@ class WaitTable {
  private:
   struct Group {
     std::uint64_t mask = 0;
-    std::array<std::uint32_t, 3> numbers{};  ///< of the pending waits, by WaitCondition
+    std::array<std::uint32_t, 3> numbers{};  ///< how many waits are pending, by WaitCondition
     T* unequal = nullptr;
     std::array<std::uint64_t, max_greater_value / 64 + 1> greater{};  ///< a bit for each value that may have waits
 

@@ -15,7 +15,7 @@ namespace pydoca::workq {
 /// One kind of task that jobs become.
 struct JobTraits {
   JobType (*type_of)(const Task& task) noexcept;
-  std::uint64_t (*value_of)(const Task& task) noexcept = nullptr;  ///< of a success; null: its event has no value
+  std::uint64_t (*value_of)(const Task& task) noexcept = nullptr;  ///< a success's value; null: its event has none
   bool is_session = false;                                         ///< the program has taken the task, and frees it
 };
 

@@ -42,7 +42,7 @@ template <class Accepts>
 Status receive(int fd, std::span<std::byte> payload, std::size_t& length, Accepts accepts) noexcept {
   std::uint32_t head = 0;
   std::array<iovec, 2> parts{{{&head, sizeof head}, {payload.data(), payload.size()}}};
-  msghdr packet{};  // where there is no room for control data, the kernel drops descriptors and says so
+  msghdr packet{};  // the kernel drops descriptors that find no room for control data, and says so
   packet.msg_iov = parts.data();
   packet.msg_iovlen = parts.size();
   const ssize_t size = receive_packet(fd, packet);

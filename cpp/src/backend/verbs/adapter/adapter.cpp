@@ -79,7 +79,7 @@ unsigned Adapter::best_gid_index() const {
 }
 
 std::uint64_t Adapter::counter_frequency() const noexcept {
-  // By the context's table: the header's inline function links to the library for drivers without this one.
+  // The context's table is used: the header's inline function links to the library for drivers without this one.
   verbs_context* const extended = verbs_get_ctx_op(context(), query_device_ex);
   ibv_device_attr_ex attributes{};
   if (extended == nullptr || extended->query_device_ex(context(), nullptr, &attributes, sizeof attributes) != 0) {

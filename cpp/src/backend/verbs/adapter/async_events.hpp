@@ -16,7 +16,7 @@ class AsyncEvents {
  public:
   enum class Type : std::uint8_t {
     pair_failed,   ///< IBV_EVENT_QP_FATAL
-    peer_erred,    ///< IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR: of a pair, too
+    peer_erred,    ///< IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR: also a pair's
     queue_failed,  ///< IBV_EVENT_CQ_ERR, IBV_EVENT_SRQ_ERR
     port_down,     ///< IBV_EVENT_PORT_ERR
   };
@@ -37,7 +37,7 @@ class AsyncEvents {
 
     /// Readable while there is something.
     int fd() const noexcept { return bell_.get(); }
-    /// Without a system call.
+    /// Makes no system call.
     bool empty() const noexcept { return empty_.load(std::memory_order_acquire); }
     std::vector<Event> take();
 
@@ -52,8 +52,8 @@ class AsyncEvents {
     std::atomic<bool> empty_{true};
   };
 
-  /// To be called before the event is acknowledged: until then its queue cannot be destroyed. Ignores the types that
-  /// Type does not name.
+  /// Delivers the event; called before the event is acknowledged: until then its queue cannot be destroyed. Ignores the
+  /// types that Type does not name.
   void deliver(const ibv_async_event& event);
 
  private:

@@ -15,7 +15,7 @@ inline std::uint32_t list_len_of(const ibv_device_attr& limits) noexcept {
   return static_cast<std::uint32_t>(std::clamp(limits.max_sge, 1, max_list_len));
 }
 
-/// Both ends of a queue pair complete into one queue, which has room for others, too.
+/// Both ends of a queue pair complete into one queue, which also has room for others.
 inline std::uint32_t queue_size_of(const ibv_device_attr& limits, int others) noexcept {
   constexpr int entries_per_list = 8;
   const int room = (limits.max_cqe - others) / 2;

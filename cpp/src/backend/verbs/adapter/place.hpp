@@ -15,7 +15,7 @@ namespace pydoca::verbs {
 class Place {
  public:
   Place(const std::string& name, std::size_t ordinal);
-  /// On the application's, which outlives it.
+  /// Uses the application's domain, which outlives it.
   Place(ibv_pd& borrowed, std::size_t ordinal);
 
   const Adapter& adapter() const noexcept { return adapter_; }

@@ -11,7 +11,7 @@ namespace pydoca::verbs {
 
 /// Notices that an open device is removed. Some drivers send an asynchronous event. Others, such as Soft-RoCE, keep the
 /// device working and delay its removal until the last process closes it; then only the kernel's announcements of
-/// devices show it. All other asynchronous events go to AsyncEvents. From any thread.
+/// devices show it. All other asynchronous events go to AsyncEvents. Any thread may use it.
 class Removal {
  public:
   /// Throws operating_system. Asynchronous events of a borrowed context are its owner's to read.

@@ -15,7 +15,7 @@ class Sysfs {
  public:
   Sysfs(std::string path, unsigned port) : path_(std::move(path)), port_(std::to_string(port)) {}
 
-  /// In the long form; of a subfunction, its parent's. Empty for a device in software.
+  /// The address in the long form; a subfunction has its parent's. Empty for a device in software.
   std::string pci_addr() const;
   PciFuncType func_type() const;
   std::optional<std::uint32_t> sf_index() const;
@@ -35,7 +35,7 @@ class Sysfs {
   std::string port_;
 };
 
-/// Of an Ethernet interface.
+/// The address of an Ethernet interface.
 std::optional<std::array<std::uint8_t, 6>> mac_addr_of(const std::string& iface);
 
 struct IpAddresses {

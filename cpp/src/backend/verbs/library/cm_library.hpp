@@ -8,7 +8,7 @@ namespace pydoca::verbs {
 
 /// librdmacm, reached as libibverbs is: connections by address.
 struct CmLibrary {
-  /// For cm_library().
+  /// Only cm_library() makes one.
   CmLibrary();
 
   std::string reason;  ///< why it cannot be used; empty: it can

@@ -9,7 +9,7 @@
 namespace pydoca::verbs {
 
 /// The devices that librdmacm has opened in this process, for which it never closes its descriptors. Some drivers delay
-/// a device's removal until they are closed, and with it the command `rdma link delete`. From any thread.
+/// a device's removal until they are closed, and with it the command `rdma link delete`. Any thread may use them.
 class OpenedByLibrary {
  public:
   static OpenedByLibrary& instance();
@@ -27,7 +27,7 @@ class OpenedByLibrary {
   OpenedByLibrary() = default;
 
   std::mutex mutex_;
-  std::map<std::string, Files> files_;  ///< by the device's name
+  std::map<std::string, Files> files_;  ///< indexed by the device's name
 };
 
 }  // namespace pydoca::verbs

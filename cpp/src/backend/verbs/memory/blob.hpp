@@ -13,11 +13,11 @@ namespace pydoca::verbs {
 /// Memory that network peers may reach: where it lies in the exporter, and the key to it. Unlike the simulator's, such
 /// a blob is a capability: the device checks only the key.
 struct MemoryBlob {
-  std::uint64_t base = 0;  ///< in the exporter's address space
+  std::uint64_t base = 0;  ///< an address of the exporter
   std::uint64_t length = 0;
   std::uint32_t rkey = 0;
   Access access{};  ///< RDMA flags
-  Gid gid{};        ///< of the exporter's port
+  Gid gid{};        ///< the GID of the exporter's port
 
   bool operator==(const MemoryBlob&) const = default;
 };

@@ -22,7 +22,7 @@ class Completions {
   ibv_cq* get() const noexcept { return queue_.get(); }
   /// Pollable: readable when something came after arm(), and when the device may have been removed.
   int fd() const noexcept { return epoll_.get(); }
-  /// Has fd() tell of another descriptor, too. Throws operating_system.
+  /// Has fd() also tell of another descriptor. Throws operating_system.
   void watch(int fd, const char* what) const;
   /// The next ones, without a system call; nothing when there is none.
   std::span<const ibv_wc> poll() noexcept {

@@ -19,7 +19,7 @@ namespace pydoca::verbs {
 /// to be open to peers. A copy is complete when its receive is.
 class CopyQueue final : public backend::DataQueue {
  public:
-  static constexpr std::string_view engine = "dma";  ///< as in EngineTraits
+  static constexpr std::string_view engine = "dma";  ///< the name in EngineTraits
   /// Sends of which one is signalled, at most; the completion queue has places for so many above those of the tasks.
   static constexpr std::uint32_t max_signal_interval = 64;
 
@@ -75,7 +75,7 @@ class CopyQueue final : public backend::DataQueue {
   backend::Notifier& notifier_;
   const std::uint32_t depth_;
   const std::uint32_t max_list_len_;
-  const std::uint32_t signal_interval_;  ///< one send in this many is signalled, for those before it, too
+  const std::uint32_t signal_interval_;  ///< one send in this many is signalled, also for those before it
   std::uint32_t inline_size_ = 0;        ///< bytes that the device takes along with the request
   Completions completions_;
   const OwnedPair pair_;
@@ -86,7 +86,7 @@ class CopyQueue final : public backend::DataQueue {
   Ring posted_;
   Ring finished_;
   Ring flushed_;                 ///< by a broken pair; kept until all are flushed, when it is known which one broke it
-  std::uint32_t may_begin_ = 0;  ///< of those accepted
+  std::uint32_t may_begin_ = 0;  ///< how many of those accepted may begin
   std::uint32_t outstanding_ = 0;
   std::uint32_t send_room_ = 0;  ///< places in the device's queue that are known to be free
   std::uint32_t since_signal_ = 0;

@@ -13,8 +13,8 @@ namespace pydoca::verbs {
 
 namespace {
 
-/// The time-out of an answer is 4.096 us * 2^17 = 0.5 s, so a peer has four seconds to connect, too, before it
-/// counts as lost.
+/// The time-out of an answer is 4.096 us * 2^17 = 0.5 s, so a peer also has four seconds to connect before it counts as
+/// lost.
 constexpr std::uint8_t answer_timeout = 17;
 
 void modify(ibv_qp& pair, ibv_qp_attr attributes, int mask, const char* what) {

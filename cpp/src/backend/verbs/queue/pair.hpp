@@ -29,7 +29,7 @@ void initialize_pair(ibv_qp& pair, const PairSettings& settings);
 void connect_pair(const Place& place, ibv_qp& pair, const PairBlob& self, const PairBlob& peer,
                   const PairSettings& settings);
 
-/// To the state in which the device flushes everything. False: the device did not change the state.
+/// Brings the pair to the state in which the device flushes everything. False: the device did not change the state.
 bool break_pair(ibv_qp& pair) noexcept;
 
 }  // namespace pydoca::verbs

@@ -42,8 +42,8 @@ struct CmLink {
   using Clock = std::chrono::steady_clock;
 
   OwnedId id;
-  Clock::time_point deadline = Clock::time_point::max();  ///< of an attempt to connect
-  bool incoming = false;                                  ///< to be answered
+  Clock::time_point deadline = Clock::time_point::max();  ///< when an attempt to connect fails
+  bool incoming = false;                                  ///< whether it is to be answered
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
   std::array<std::byte, max_request_data> request_data{};

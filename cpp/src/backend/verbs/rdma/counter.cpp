@@ -54,7 +54,7 @@ class LocalCounter final : public backend::Counter {
   }
   std::vector<std::byte> export_to_remote_net() override;
   Status withdraw() noexcept override {
-    region_.reset();  // from now on the device refuses its key
+    region_.reset();  // the device refuses its key from now on
     exported_ = false;
     return Status::success;
   }
@@ -76,7 +76,7 @@ class LocalCounter final : public backend::Counter {
 };
 
 std::vector<std::byte> LocalCounter::export_to_remote_net() {
-  if (!exported_) {  // before the export no peer needs access
+  if (!exported_) {  // no peer needs access before the export
     constexpr int flags =
         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     region_ = register_range(place_, &word_, sizeof word_, flags, "export a sync event");

@@ -186,8 +186,8 @@ inline void QueuePair::post_chain(std::uint32_t count) noexcept {
   }
 }
 
-/// Of the last count operations, the device has taken only the first taken ones, which it will flush. Takes back the
-/// rest.
+/// Takes back those of the last count operations that the device has not taken: it has the first taken ones, which it
+/// will flush.
 void QueuePair::take_back(std::uint32_t count, std::uint32_t taken) noexcept {
   detail::OperationList all = std::exchange(posted_, {});
   std::uint32_t before = 0;
@@ -212,7 +212,7 @@ void QueuePair::complete_failed(const ibv_wc& completion) noexcept {
   const bool follows = broken_ || completion.status == IBV_WC_WR_FLUSH_ERR;
   const Status status = follows ? rest_ : status_of(completion.status);
   if (status == Status::connection_reset || status == Status::driver) {
-    rest_ = status;  // a failure of the peer or the device is that of the other operations, too
+    rest_ = status;  // a failure of the peer or the device is also that of the other operations
   }
   // Unsignalled operations before a failed one succeeded; before a flushed one that is not known.
   finish_through(completion, follows ? status : Status::success, status);

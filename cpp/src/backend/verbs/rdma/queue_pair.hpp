@@ -14,8 +14,8 @@
 
 namespace pydoca::verbs {
 
-/// One end of a connection, over a queue pair of the device. Of the requests that go to the device together only the
-/// last is signalled; when it succeeds, those before it have succeeded.
+/// One end of a connection, over a queue pair of the device. Only the last of the requests that go to the device
+/// together is signalled; when it succeeds, those before it have succeeded.
 class QueuePair final : public backend::QueuePair {
  public:
   explicit QueuePair(RdmaShared& shared);
@@ -28,7 +28,7 @@ class QueuePair final : public backend::QueuePair {
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;
   void disconnect() noexcept override;
 
-  // For the queue:
+  // The queue uses these:
   std::uint32_t number() const noexcept { return pair_->qp_num; }
   void flush() noexcept;
   void complete(const ibv_wc& completion) noexcept {
@@ -50,7 +50,7 @@ class QueuePair final : public backend::QueuePair {
   /// The same, when no completions come any more.
   void abandon() noexcept;
 
-  // For the connection manager:
+  // The connection manager uses these:
   ibv_qp& handle() noexcept { return *pair_; }
   CmLink& link() noexcept { return link_; }
   bool is_closed() const noexcept { return closed_; }
@@ -104,11 +104,11 @@ class QueuePair final : public backend::QueuePair {
   backend::RdmaOperation* refused_ = nullptr;  ///< fails once all before it have ended
   std::uint32_t outstanding_ = 0;
   std::uint32_t undelivered_ = 0;
-  Status rest_ = Status::shutdown;  ///< of what did not begin, or was flushed
+  Status rest_ = Status::shutdown;  ///< the outcome of what did not begin, or was flushed
   bool connected_ = false;
   bool blamed_ = false;  ///< an operation's failure is the reason of the pair's end
   bool broken_ = false;
-  bool closed_ = false;    ///< by this side
+  bool closed_ = false;    ///< this side closed it
   bool reported_ = false;  ///< that it is broken
 };
 

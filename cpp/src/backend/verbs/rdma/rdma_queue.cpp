@@ -90,7 +90,7 @@ std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
                                                " has given up a queue; stop the context, and start it again"));
   }
   auto pair = std::make_unique<QueuePair>(static_cast<RdmaShared&>(*this));
-  take_async_events();  // of one that had this number before
+  take_async_events();  // they may be about a pair that had this number before
   pairs_[pair->number()] = pair.get();
   return pair;
 }

@@ -51,7 +51,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   void complete_receive(const ibv_wc& completion) noexcept;
   void post_receive_now(backend::RdmaOperation& operation) noexcept;
   void fail_receives(Status status) noexcept;
-  /// Of completions or receives: what the device has will not come back by itself.
+  /// The device has given up the queue of completions or receives: what the device has will not come back by itself.
   void lose_queue() noexcept;
   bool take_report(backend::RdmaEvent& event) noexcept;
   void take_async_events() noexcept;
@@ -59,9 +59,9 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   QueuePair* find(std::uint32_t number) noexcept;
 
   AsyncEvents::Inbox async_events_;
-  std::vector<ibv_sge> segments_;    ///< of requests_, one list after the other; the first is also a receive's
-  QueuePair* last_found_ = nullptr;  ///< likely the next one, too
-  std::vector<backend::RdmaOperation*> receives_;  ///< by their id; null where it is free
+  std::vector<ibv_sge> segments_;    ///< belong to requests_, one list after the other; the first is also a receive's
+  QueuePair* last_found_ = nullptr;  ///< also the next one, probably
+  std::vector<backend::RdmaOperation*> receives_;  ///< indexed by their id; null where it is free
   std::vector<std::uint32_t> free_receives_;
   detail::OperationList unposted_receives_;
   std::uint32_t outstanding_receives_ = 0;

@@ -90,7 +90,7 @@ class RdmaShared {
   Completions completions_;
   OwnedReceives shared_receives_;
   std::array<ibv_send_wr, max_chain> requests_{};
-  std::unordered_map<std::uint32_t, QueuePair*> pairs_;  ///< by number
+  std::unordered_map<std::uint32_t, QueuePair*> pairs_;  ///< indexed by number
   detail::OperationList finished_;
   std::vector<Report> reports_;
   bool removed_ = false;

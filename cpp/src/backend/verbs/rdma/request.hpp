@@ -30,7 +30,7 @@ struct Translation {
   bool fills;  ///< the local list is filled, not sent
 };
 
-/// By RdmaOpcode. A receive is not a request: its entry is not used.
+/// The table is indexed by RdmaOpcode. A receive is not a request: its entry is not used.
 inline constexpr std::array<Translation, backend::num_rdma_opcodes> translations{{{IBV_WR_SEND, true},
                                                                                   {IBV_WR_SEND, false},
                                                                                   {IBV_WR_SEND_WITH_IMM, false},
