@@ -17,7 +17,7 @@ function(pydoca_enable_warnings target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     # A macro of rdma-core's.
     target_compile_options(${target} PRIVATE -Wno-gnu-statement-expression-from-macro-expansion)
-    # Of std::stable_sort in libstdc++ before 13, whose own headers use what they deprecate.
+    # std::stable_sort in libstdc++ before 13 needs it: its own headers use what they deprecate.
     target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
   endif()
   if(PYDOCA_WARNINGS_AS_ERRORS)

@@ -20,7 +20,7 @@ namespace pydoca::bindings {
 
 namespace {
 
-/// Without self.
+/// The most parameters of a method, without self.
 constexpr std::size_t max_parameters = 40;
 
 /// A function of pybind11, with the attributes that Python reads from a function.
@@ -139,8 +139,8 @@ constexpr PyMemberDef member(const char* name, std::size_t offset) {
   return {name, T_OBJECT, static_cast<Py_ssize_t>(offset), READONLY, nullptr};
 }
 
-/// The signature with types, which Python reads from the stubs. Without it AttributeError: inspect then takes
-/// __text_signature__.
+/// The signature with types, which Python reads from the stubs. Raises AttributeError where there is none: inspect then
+/// takes __text_signature__.
 PyObject* typed_signature(PyObject* self, void* /*closure*/) {
   try {
     const py::object signature = from_python("typed_signature")(py::handle(method_of(self).qualified_name),

@@ -1,4 +1,4 @@
-/// Reads the signature of a raw method at compile time: its parameters stand once, in the text that Python shows.
+/// Reads the signature of a raw method at compile time: its parameters are written once, in the text that Python shows.
 #pragma once
 
 #include "call/parameters.hpp"

@@ -9,8 +9,8 @@
 namespace pydoca::bindings {
 
 /// Closes self, for __exit__, and before that what refers to self and is idle, if T has such objects: names that the
-/// block leaves behind do not stand in its way. When the block has failed, its error is raised, and an error of close()
-/// is dropped: self is then released together with the objects that still use it.
+/// block leaves behind do not keep it from closing. When the block has failed, its error is raised, and an error of
+/// close() is dropped: self is then released together with the objects that still use it.
 template <class T>
 void leave(T& self, const py::object& failure, const py::object& /*value*/, const py::object& /*traceback*/) {
   try {

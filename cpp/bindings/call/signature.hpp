@@ -20,7 +20,7 @@ struct Signature {
   std::vector<Parameter> parameters;
   std::size_t num_positional = 0;
   bool is_complete = true;  ///< the function takes no other parameters
-  std::string text;         ///< in the format of __text_signature__
+  std::string text;         ///< the signature in the format of __text_signature__
   std::string doc;
 };
 

@@ -14,7 +14,7 @@ namespace pydoca::bindings {
 
 namespace {
 
-/// The engine's 0 stands for no limit.
+/// The engine's 0 means no limit.
 std::chrono::milliseconds to_milliseconds(const py::object& timeout) {
   if (PyNumber_Check(timeout.ptr()) == 0) refuse_type("timeout", "a number of seconds, or None", timeout);
   const auto seconds = py::float_(timeout).cast<double>();

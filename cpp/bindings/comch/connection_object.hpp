@@ -43,7 +43,7 @@ class ConnectionObject : NotCopied {
   /// A slot for sending a message. Throws the engine's error, and connection_reset or not_connected when the connection
   /// has ended.
   comch::SendTask& new_slot();
-  /// For send and for the task: data as bytes that cannot change. Throws invalid_value when data is too long.
+  /// The bytes of data, which cannot change, for send and for the task. Throws invalid_value when data is too long.
   py::bytes payload(const py::object& data) const;
   /// An Awaitable of the next message. iterating: the end of the connection ends the iteration instead of raising.
   py::object receive(bool iterating);

@@ -21,7 +21,7 @@ class SendTaskObject final : public TaskObject {
   const py::object& connection() const noexcept { return connection_; }
   /// None once the task is freed.
   const py::object& message() const noexcept { return message_; }
-  /// For another submission. Throws in_use in flight, invalid_value when the message is too long.
+  /// Sets the message of another submission. Throws in_use in flight, invalid_value when the message is too long.
   void set_message(const py::object& data);
 
   std::string describe() const override;

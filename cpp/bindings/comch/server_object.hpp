@@ -48,7 +48,7 @@ class ServerObject final : public EndpointObject {
 
   py::object representor_;
   std::vector<py::object> connections_;  ///< the connections whose end was not reported
-  std::deque<py::object> unaccepted_;    ///< in the order in which they connected
+  std::deque<py::object> unaccepted_;    ///< connections in the order in which they connected
   WaitingLine acceptors_;
 };
 

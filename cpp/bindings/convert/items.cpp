@@ -12,7 +12,7 @@ py::object view_of(const py::object& bytes) {
   return view;
 }
 
-/// Of any type of element: an array's bytes are meant, too.
+/// The bytes of an array whose elements are of any type.
 py::object bytes_view_of(const py::object& value) { return view_of(value).attr("cast")("B"); }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace pydoca::bindings {
 /// length, TypeError for read-only memory.
 void set_item_of(const py::object& bytes, const py::object& key, const py::object& value);
 
-/// Binds both to a class with the buffer protocol. Its memory has a fixed length: there is no deletion.
+/// Binds both to a class with the buffer protocol. Its memory has a fixed length: nothing can be deleted.
 template <class Class>
 void bind_items(Class& type) {
   type.def("__getitem__", &item_of, py::arg("key")).def("__setitem__", &set_item_of, py::arg("key"), py::arg("value"));

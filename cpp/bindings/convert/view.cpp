@@ -20,7 +20,7 @@ std::string not_a_buffer(py::handle object) {
       type_name(object));
 }
 
-/// Whether a buffer's format has references to objects. Names of fields stand between colons.
+/// Whether a buffer's format has references to objects. Names of fields are between colons.
 bool has_references(std::string_view format) noexcept {
   bool in_name = false;
   for (const char sign : format) {
@@ -139,7 +139,7 @@ void set_error_of_exception() {
 void set_python_error() noexcept {
   try {
     set_error_of_exception();
-  } catch (const std::exception&) {  // there is no memory for the exception
+  } catch (const std::exception&) {  // the exception found no memory
     PyErr_NoMemory();
   }
 }

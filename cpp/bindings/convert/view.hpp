@@ -28,7 +28,7 @@ class HeldBuffer : NotCopied {
  public:
   /// Throws TypeError for an object without the buffer protocol, invalid_value unless it is C-contiguous.
   static std::shared_ptr<const HeldBuffer> of(py::handle object);
-  /// The same for memory that devices may write. Throws invalid_value for references to objects, too.
+  /// The same for memory that devices may write. Throws invalid_value also for references to objects.
   static std::shared_ptr<const HeldBuffer> of_values(py::handle object);
 
   void* data() const noexcept { return view_.buf; }
@@ -98,7 +98,7 @@ void bind_array_protocols(Class& type) {
       "copy"_a = py::none(), "The bytes as a DLPack tensor of uint8 on the CPU, which keeps the memory alive.");
 }
 
-/// For custom_type_setup: adds the buffer protocol to a class with bytes_of(const T&).
+/// Adds the buffer protocol to a class with bytes_of(const T&); custom_type_setup calls it.
 template <class T>
 void set_view_slots(PyHeapTypeObject* type) {
   type->as_buffer.bf_getbuffer = get_view<T>;

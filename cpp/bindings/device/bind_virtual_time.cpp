@@ -20,7 +20,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 using sim::VirtualTime;
 using sim::Wake;
 
-/// Of the process.
+/// The virtual time of the process.
 std::unique_ptr<VirtualTime>& virtual_time() {
   static auto* const time = new std::unique_ptr<VirtualTime>;
   return *time;

@@ -23,7 +23,7 @@ class DeviceObject : NotCopied {
   const std::shared_ptr<Device>& shared() const noexcept { return device_; }
   bool is_open() const noexcept { return !closed_; }
   void enter() const { static_cast<void>(get()); }
-  /// For the end of a with block: closes the idle memory maps that were made with this opening.
+  /// Closes the idle memory maps that were made with this opening, at the end of a with block.
   void release_idle() const;
   /// Idempotent. Throws in_use when this is the last opening and other objects use the device.
   void close();

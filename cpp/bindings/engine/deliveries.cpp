@@ -11,7 +11,7 @@ namespace pydoca::bindings {
 
 namespace {
 
-/// About the time in which an event loop delivers the completions of one turn.
+/// An event loop delivers the completions of one turn in about this time.
 constexpr std::chrono::microseconds longest_look{200};
 
 void warn_of_closed_loop(std::size_t lost) noexcept {

@@ -34,8 +34,8 @@ class Deliveries : NotCopied {
   /// Does the same, and throws BadStateError in a completion callback, where DOCA forbids progress.
   void require_progressable(std::string_view what) const;
 
-  // Runs one batch of the engine, then sets futures and raises or reports faults. In a completion callback it does not
-  // do these two: a coroutine may run there, and could not expect them.
+  // Runs one batch of the engine, then sets futures and raises or reports faults. It does not do these two in a
+  // completion callback: a coroutine may run there, and could not expect them.
   bool progress();
   std::size_t drain(std::size_t max);
   /// Delivers what is there now: at most max completions, for a fraction of a millisecond at most.
@@ -46,9 +46,10 @@ class Deliveries : NotCopied {
   /// The sum of all advances so far.
   std::uint64_t advanced() const noexcept { return advanced_; }
 
-  /// Sets futures and raises or reports faults, unless a batch is running. For control calls that may call callbacks.
+  /// Sets futures and raises or reports faults, unless a batch is running. Control calls that may call callbacks use
+  /// it.
   void settle();
-  /// Sets the result of future at the end of the batch, or at once if there is no memory to remember it.
+  /// Sets the result of future at the end of the batch, or at once if it finds no memory to remember it.
   void wake_later(const py::object& future, const py::object& result) noexcept {
     try {
       woken_.emplace_back(future, result);

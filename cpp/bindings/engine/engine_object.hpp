@@ -81,7 +81,7 @@ class EngineObject final : public Deliveries {
   bool is_idle() const noexcept { return in_flight_ == nullptr && engine().num_inflight_tasks() == 0; }
 
   LoopTurn turn_;
-  /// The first looks take about as long as a sleep and a wake-up. Trials take longer: while the other side sleeps, too,
+  /// The first looks take about as long as a sleep and a wake-up. Trials take longer: while the other side also sleeps,
   /// its answer takes a wake-up, and neither side could find out that looking pays again.
   Patience patience_{std::chrono::microseconds(200), false, std::chrono::microseconds(50)};
   std::vector<ContextObject*> contexts_;

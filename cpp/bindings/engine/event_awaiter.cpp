@@ -25,7 +25,7 @@ struct EventAwaiter {
   PyObject* event;  ///< null: the await is over
   PyObject* inner;  ///< the bridge's coroutine, once the await waits
 
-  // For AwaiterType.
+  // AwaiterType uses these.
   static PySendResult send(EventAwaiter& self, PyObject* value, PyObject** result);
   static PyObject* throw_in(EventAwaiter& self, PyObject* const* args, Py_ssize_t num_args);
   static PyObject* close(EventAwaiter& self);

@@ -148,7 +148,8 @@ void LoopTurn::disarm() noexcept {
   if (std::exchange(is_armed_, false) && !engine_.is_forked()) engine_.engine().clear_notification();
 }
 
-/// After a delivery: its waiters run first, and may submit more. After that: as long as looking pays.
+/// Whether the turn goes on. After a delivery, its waiters run first, and may submit more; then it goes on as long as
+/// looking pays.
 bool LoopTurn::goes_on(std::size_t delivered) noexcept {
   const Clock::time_point now = Clock::now();
   if (delivered != 0 && is_polling_ && polling_length_ != Patience::Duration::zero()) {

@@ -29,7 +29,7 @@ std::string_view name_of(Latency latency) noexcept;
 /// The times within which a turn of the event loop does some things. In virtual time, which real time must not
 /// influence, it does them each time.
 struct Rhythm {
-  std::chrono::nanoseconds budget;               ///< for completing awaits at once
+  std::chrono::nanoseconds budget;               ///< how long awaits may complete at once
   std::chrono::nanoseconds between_descriptors;  ///< looks at sources that announce themselves by descriptors
 
   static Rhythm now() noexcept;
@@ -50,14 +50,14 @@ class LoopTurn {
 
   /// Binds the engine, whose Python object has a method _turn, to loop, which runs in this thread.
   void enter_loop(const py::object& loop, const py::object& engine);
-  /// Schedules a call in the loop's next turn, unless one is due already, or there is no open loop.
+  /// Schedules a call in the loop's next turn, unless one is due already, or no loop is open.
   void kick();
   /// The call that kick() scheduled, or that the engine's handle caused: delivers what is there. Throws the exceptions
   /// of callbacks and signal handlers, and the engine's refusal in a forked child, which ends the turns.
   void run(bool woken);
   bool is_due() const noexcept { return static_cast<bool>(due_); }
 
-  /// For an await: schedules the next turn, and starts the time budget of this one.
+  /// Schedules the next turn for an await, and starts the time budget of this one.
   void begin();
   // For an await of a task, by the count of the task's completions.
   /// Progresses the engine until completions changes, or the budget or patience is used up. Returns whether it has
@@ -99,8 +99,8 @@ class LoopTurn {
   BoundLoop loop_;
   py::object method_;             ///< the engine's method that the loop calls
   py::object due_;                ///< the loop's handle of that call in its next turn; null: none is due
-  Clock::time_point end_;         ///< of the budget; zero: this turn has not begun
-  Clock::time_point latest_end_;  ///< of the budget, however often it is renewed
+  Clock::time_point end_;         ///< when the budget ends; zero: this turn has not begun
+  Clock::time_point latest_end_;  ///< when the budget ends, however often it is renewed
   unsigned unclocked_ = 0;        ///< operations that completed at once since the clock was read
   Patience spinning_;             ///< within one await
   Patience polling_;              ///< between two sleeps of the loop

@@ -44,8 +44,8 @@ enum class AwaitState : std::uint8_t {
 /// One await of several tasks.
 struct TasksAwaiter {
   PyObject ob_base;
-  PyObject* completed;              ///< of a step: the iterator
-  std::optional<WatchedTasks> own;  ///< of a gather
+  PyObject* completed;              ///< the iterator of a step
+  std::optional<WatchedTasks> own;  ///< the tasks of a gather
   WatchedTasks* tasks;              ///< those of one of both; null: it is over
   PyObject* inner;
   AwaitEnd until;
@@ -61,7 +61,7 @@ struct TasksAwaiter {
     return until == AwaitEnd::all_done ? tasks->completions_of_first_left() : tasks->num_arrivals();
   }
 
-  // For AwaiterType.
+  // AwaiterType uses these.
   static PySendResult send(TasksAwaiter& self, PyObject* value, PyObject** result);
   static PyObject* throw_in(TasksAwaiter& self, PyObject* const* args, Py_ssize_t num_args);
   static PyObject* close(TasksAwaiter& self);
@@ -292,7 +292,7 @@ void TasksAwaiter::extend(PyTypeObject& type) {
   type.tp_getset = names.data();
 }
 
-/// Without its tasks, and over until it has them.
+/// An awaiter without tasks, which is over until it has them.
 TasksAwaiter& new_awaiter(AwaitEnd until) {
   TasksAwaiterType::prepare("pydoca.TasksAwaiter");
   TasksAwaiter* const awaiter = TasksAwaiterType::allocate();

@@ -25,7 +25,7 @@ class WatchedTasks : NotCopied {
   std::size_t size() const noexcept { return size_; }
   bool all_done() const noexcept { return num_left_ == 0; }
   bool has_arrived() const noexcept { return first_arrived_ != nullptr; }
-  /// For LoopTurn, which looks until it changes.
+  /// LoopTurn looks until it changes.
   const std::uint64_t& num_arrivals() const noexcept { return num_arrivals_; }
   /// The count of completions, for LoopTurn, of the first task that has not completed; not when all are done.
   const std::uint64_t& completions_of_first_left() noexcept { return first_left().task->completions(); }
@@ -39,7 +39,7 @@ class WatchedTasks : NotCopied {
 
   // Have the engine set a future; one at a time.
   void wake_at_next(py::object future);
-  /// At the completion of the first task that has not completed.
+  /// Has the engine set it at the completion of the first task that has not completed.
   void wake_at_first_left(py::object future);
   /// The waiter goes on, whether its future was set or not.
   void forget_future() noexcept;
@@ -68,7 +68,7 @@ class WatchedTasks : NotCopied {
   EngineObject* engine_;
   py::list tasks_;
   std::size_t size_;
-  Watch only_;                  ///< of a single task, which needs no allocation
+  Watch only_;                  ///< watches a single task, which needs no allocation
   std::vector<Watch> several_;  ///< never resized: tasks have pointers into it
   Watch* watches_;
   std::size_t num_left_ = 0;
@@ -76,7 +76,7 @@ class WatchedTasks : NotCopied {
   std::uint64_t num_arrivals_ = 0;
   Watch* first_arrived_ = nullptr;
   Watch* last_arrived_ = nullptr;
-  py::object future_;  ///< for the next arrival; null: none waits for it
+  py::object future_;  ///< the future for the next arrival; null: none waits for it
   py::object kept_;    ///< the present waiter's future; null: nothing waits
   /// The task that sets kept_ at its completion, and keeps the waiter until then: asyncio has weak references to its
   /// tasks only.

@@ -193,7 +193,7 @@ void InstanceObject::forget(std::size_t num_nodes) noexcept {
   }
 }
 
-/// Of a node's task. A task that was never submitted has the status of an earlier run.
+/// The outcome of a node's task. A task that was never submitted has the status of an earlier run.
 Status InstanceObject::outcome(std::size_t node) const {
   const GraphNode& its_node = graph_->node(node);
   if (instance_->failed_node() == &its_node) {

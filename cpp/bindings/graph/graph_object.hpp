@@ -62,7 +62,7 @@ class GraphObject : NotCopied {
   py::object engine_ref_;
   EngineObject* engine_;
   std::shared_ptr<Graph> graph_;
-  std::vector<py::object> sources_;  ///< by the index of the node
+  std::vector<py::object> sources_;  ///< indexed by the node
   std::vector<InstanceObject*> instances_;
   Options options_;
 };
@@ -105,7 +105,7 @@ class InstanceObject final : public Awaitable, public Unseen {
   py::object take() override;
   /// The caller has asked for the outcome, and does not want it any more.
   void give_up() override;
-  /// Of the tasks of its nodes, also of those that wait for others.
+  /// Whether its nodes' tasks lend memory, also those that wait for others.
   bool lends_memory() const override;
   /// Once it has ended, another instance may take its place, and other tasks the slots of its tasks; until it is
   /// submitted again.
@@ -113,7 +113,7 @@ class InstanceObject final : public Awaitable, public Unseen {
   bool quarantine() override;
   std::string_view what() const override { return "wait for a graph"; }
 
-  /// For a display: the exception of the last run, or None. To look does not count as asking for the outcome.
+  /// The exception of the last run, or None, which a display shows. To look does not count as asking for the outcome.
   py::object shown_failure() const;
   /// Records that some code has asked for the outcome: a failure needs no message in the log.
   void mark_seen() noexcept;
@@ -133,8 +133,8 @@ class InstanceObject final : public Awaitable, public Unseen {
   };
   /// What join() and leave() need of a node, without a look into its data.
   struct Member {
-    TaskObject* task = nullptr;      ///< of a context's node
-    InstanceObject* part = nullptr;  ///< of a graph's node
+    TaskObject* task = nullptr;      ///< the task of a context's node
+    InstanceObject* part = nullptr;  ///< the instance of a graph's node
   };
   friend class GraphObject;
 
@@ -159,12 +159,12 @@ class InstanceObject final : public Awaitable, public Unseen {
   GraphObject* graph_;
   GraphInstance* instance_;
   py::handle self_;  ///< the Python object of this
-  // By the index of the node.
+  // These are indexed by the node.
   std::vector<py::object> data_;
   std::vector<Member> members_;
   std::vector<Call> calls_;
   Waiters waiters_;
-  InFlightReference running_;  ///< to self_
+  InFlightReference running_;  ///< refers to self_
   py::object error_;           ///< the exception of a function, in the last run
   bool abandoned_ = false;     ///< a wait is over: a failure needs no message
   bool given_up_ = false;      ///< an await was cancelled

@@ -48,7 +48,7 @@ class AwaiterType {
     return awaiter;
   }
 
-  /// From now on the awaiter can be a part of a reference cycle.
+  /// Lets the awaiter be a part of a reference cycle.
   static void track(Awaiter& self) noexcept {
     if (PyObject_GC_IsTracked(&self.ob_base) == 0) PyObject_GC_Track(&self.ob_base);
   }

@@ -13,7 +13,7 @@ namespace pydoca::bindings {
 /// The code that runs Python's signal handlers.
 enum class Signals : std::uint8_t {
   handled,  ///< the call itself: the exception of a handler ends the call and reaches its caller
-  pending   ///< Python, later: an interrupt ends the call. For destructors, which must not raise
+  pending   ///< Python, later: an interrupt ends the call. Destructors, which must not raise, use it
 };
 
 /// Releases the GIL of this thread for one call of the engine. The engine's interrupt check uses it.

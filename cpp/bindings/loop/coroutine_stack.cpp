@@ -43,7 +43,7 @@ bool may_suspend(const py::object& code) {
 
 /// Whether the frame, which runs that code, awaits the frame that it has called.
 bool is_awaiting(const Frame& frame, const py::object& code) {
-  constexpr std::size_t step = 2;  // in bytes
+  constexpr std::size_t step = 2;  // counted in bytes
   const auto bytes = py::reinterpret_steal<py::object>(PyCode_GetCode(as_code(code)));
   const int last = PyFrame_GetLasti(as_frame(frame));
   if (!bytes || last < 0) {

@@ -54,7 +54,7 @@ void BufList::leave() noexcept {
 void BufList::begin(Element element) {
   elements.push_back(std::move(element));
   leave();
-  join();  // as the newest
+  join();  // this list is now the newest
 }
 
 BufList::Element BufList::end() noexcept {

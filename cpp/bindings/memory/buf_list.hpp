@@ -50,7 +50,7 @@ struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
   /// The same of this list's elements from first on.
   py::list snapshot(std::size_t first, std::size_t limit) const;
 
-  std::vector<Element> elements;  ///< in the list's order; empty once the references are dropped
+  std::vector<Element> elements;  ///< the elements in the list's order; empty once the references are dropped
 
  private:
   // The lists that exist know each other.

@@ -35,7 +35,7 @@ BufList::Predicate is_of(const Mmap& map) {
 
 const DeviceObject& to_device(py::handle object) { return argument_of<DeviceObject>(object.ptr(), "a pydoca.Device"); }
 
-/// Without the GIL other threads run; their calls on this map throw in_use.
+/// Calls without the GIL, so other threads run; their calls on this map throw in_use.
 template <typename Call>
 void MmapObject::wait_for(Call call) {
   waiting_ = true;
@@ -205,7 +205,7 @@ void MmapObject::finalize() noexcept {
   if (mmap_->is_exported()) tell_withdrawn();
   finalizing_ = true;
   try {
-    if (mmap_->num_bufs() != 0) release_idle();  // the collector has found them, too: each keeps the map
+    if (mmap_->num_bufs() != 0) release_idle();  // the collector has also found them: each keeps the map
     close();
   } catch (py::error_already_set& raised) {
     raised.discard_as_unraisable("the free callback of a pydoca.Mmap");

@@ -46,7 +46,7 @@ class MmapObject final : public DeviceUser {
   void set_dmabuf_memrange(int dmabuf_fd, std::uint64_t addr, std::uint64_t offset, std::uint64_t len);
   void start();
   void stop();
-  /// For the end of a with block: releases its bufs that no task has.
+  /// Releases its bufs that no task has, at the end of a with block.
   void release_idle() const;
   /// Idempotent. The free callback runs when the memory is released, at this object's end if bufs of a map with thread
   /// safety are out; throws its exception.
@@ -98,13 +98,13 @@ class MmapObject final : public DeviceUser {
   py::object user_data_ = py::none();
   py::object free_callback_ = py::none();
   std::vector<py::object> devices_;
-  std::vector<std::pair<const char*, std::string>> exports_;  ///< since the last start, each once
+  std::vector<std::pair<const char*, std::string>> exports_;  ///< exports since the last start, each once
   bool access_chosen_ = false;
   bool callback_due_ = false;  ///< started since the callback was set
   bool waiting_ = false;
   bool finalizing_ = false;
   bool closed_ = false;
-  bool released_ = false;  ///< the memory, too
+  bool released_ = false;  ///< the memory was also released
 };
 
 inline Bytes bytes_of(const MmapObject& mmap) { return mmap.bytes(); }

@@ -22,11 +22,11 @@ struct SourceObject {
 
   void close() const { source->close(); }
   void enter() const { source->start(); }
-  /// For the end of a with block: releases its bufs that no task has.
+  /// Releases its bufs that no task has, at the end of a with block.
   void release_idle() const {
     BufList::release_idle([this](const BufList::Element& element) { return &element.buf->source() == source.get(); });
   }
-  /// For displays: its state, and at most limit of the bufs that are out.
+  /// Its state, and at most limit of the bufs that are out, for displays.
   py::tuple snapshot(std::size_t limit) const {
     const auto is_own = [this](const BufList::Element& element) { return &element.buf->source() == source.get(); };
     return py::make_tuple(state(), BufList::snapshot(is_own, limit));

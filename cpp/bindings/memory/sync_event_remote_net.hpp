@@ -20,7 +20,7 @@ class SyncEventRemoteNetObject {
   const std::shared_ptr<SyncEventRemoteNet>& shared() const noexcept { return handle_; }
   const py::object& device_ref() const noexcept { return device_; }
   bool is_closed() const noexcept { return handle_->is_closed(); }
-  /// For with; throws bad_state when closed.
+  /// Enters a with block; throws bad_state when closed.
   void enter() const;
   void close() noexcept { handle_->close(); }
 

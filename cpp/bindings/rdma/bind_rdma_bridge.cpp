@@ -23,7 +23,7 @@ bool is_of_pyverbs(py::handle object, const char* module, const char* name) {
   return found && py::isinstance(object, found.attr(name));
 }
 
-/// A pyverbs PD refers to its context until it is closed. After that its properties would read from address 0.
+/// A pyverbs PD refers to its context until it is closed. Its properties would read from address 0 after that.
 bool is_closed(const py::object& pd) {
   bool has_context = false;
   const auto look = [](PyObject* referent, void* found) {

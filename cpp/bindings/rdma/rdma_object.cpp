@@ -245,7 +245,7 @@ RdmaListenerObject::RdmaListenerObject(py::object rdma, std::uint16_t port)
     : rdma_ref_(std::move(rdma)), rdma_(&rdma_ref_.cast<RdmaObject&>()), port_(port), run_(rdma_->run_) {}
 
 RdmaListenerObject::~RdmaListenerObject() {
-  // With on_request the port stays open until the listener is closed, or the context stops.
+  // A port with on_request stays open until the listener is closed, or the context stops.
   if (is_closed() || !rdma_->callbacks_.on_request.is_none()) {
     return;
   }
@@ -255,7 +255,7 @@ RdmaListenerObject::~RdmaListenerObject() {
   } catch (py::error_already_set& raised) {
     raised.discard_as_unraisable("a pydoca.RdmaListener that is dropped in another thread");
   } catch (const std::exception&) {
-    // The context has stopped since, which closed the port; or there is no memory, and the port stays open until then.
+    // The context has stopped since, which closed the port; or it finds no memory, and the port stays open until then.
   }
 }
 

@@ -35,8 +35,8 @@ class RdmaTaskObject final : public LibraryTaskObject {
   py::object result_immediate_data() const;
   /// The connection that the task uses, or that a message came over.
   const py::object& connection() const noexcept { return connection_; }
-  /// For another submission. Throws in_use in flight, TypeError for another class, invalid_value for a receive and for
-  /// a connection of another context.
+  /// Sets the connection of another submission. Throws in_use in flight, TypeError for another class, invalid_value for
+  /// a receive and for a connection of another context.
   void set_connection(py::object connection);
 
   /// Sets the operands of a task that no other code refers to. connection: None for a receive.

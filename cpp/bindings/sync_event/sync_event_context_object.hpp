@@ -33,10 +33,10 @@ class SyncEventTaskObject final : public TaskObject {
   SyncEventOperation operation() const noexcept { return operation_; }
   std::uint64_t operand() const noexcept { return operand_; }
   std::uint64_t mask() const noexcept { return mask_; }
-  /// For the next submission. Throws in_use in flight.
+  /// Sets the operand of the next submission. Throws in_use in flight.
   void set_operand(std::uint64_t value);
   void set_mask(std::uint64_t mask);
-  /// For a task that no other code refers to.
+  /// Prepares a task that no other code refers to.
   void prepare(const SyncEventRequest& request) noexcept;
 
   py::object value() const override;

@@ -42,7 +42,7 @@ class SyncEventObject final : public DeviceUser {
   struct Options {
     SyncEventLocation publisher;
     SyncEventLocation subscriber;
-    std::shared_ptr<Dpa> publisher_dpa;   ///< for the location dpa; null for others
+    std::shared_ptr<Dpa> publisher_dpa;   ///< the DPA of the location dpa; null for others
     std::shared_ptr<Dpa> subscriber_dpa;  ///< the same
     py::object memory;                    ///< a writable buffer of 8 aligned bytes, or None
     py::object buf;                       ///< a Buf, or None
@@ -62,7 +62,7 @@ class SyncEventObject final : public DeviceUser {
   /// With its context, as closing that closes the event. Idempotent. Throws in_use while another thread waits, and
   /// unless the context is idle.
   void close();
-  /// For with: starts unless started.
+  /// Enters a with block: starts unless started.
   void enter();
 
   py::bytes export_to_remote_pci(const py::object& device) const;

@@ -106,7 +106,7 @@ void ContextObject::close_if_idle() {
     close();
   } catch (const Error&) {
     // The device's own end says what still uses it.
-  } catch (py::error_already_set&) {  // in another thread than its engine's
+  } catch (py::error_already_set&) {  // the thread is not its engine's
   }
 }
 

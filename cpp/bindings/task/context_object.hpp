@@ -58,11 +58,11 @@ class ContextObject : public DeviceUser {
     return static_cast<Object&>(*reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
   }
 
-  /// For life. Throws the errors of ProgressEngine::connect(), TypeError unless engine is one, bad_state when it is
-  /// closed or of a forked process, not_permitted in another thread than its own.
+  /// Connects it for life. Throws the errors of ProgressEngine::connect(), TypeError unless engine is one, bad_state
+  /// when it is closed or of a forked process, not_permitted in another thread than its own.
   void connect(py::object engine);
   bool is_connected() const noexcept { return engine_ != nullptr; }
-  /// Of a connected context; every context that was started is.
+  /// The engine of a connected context; every context that was started is connected.
   EngineObject& engine() const noexcept { return *engine_; }
   /// Throws as the engine's does; a context that is not connected belongs to no thread.
   void require_thread(std::string_view what) const {
@@ -78,7 +78,7 @@ class ContextObject : public DeviceUser {
   void set_user_data(py::object data) { user_data_ = std::move(data); }
   const py::object& on_state_changed() const noexcept { return on_state_changed_; }
   void set_on_state_changed(py::object callback);
-  /// Of the tasks of that kind, by its number in the library's table; a reference that stays valid.
+  /// The callbacks of the tasks of that kind, by its number in the library's table; a reference that stays valid.
   const TaskCallbacks& callbacks(std::size_t kind) const noexcept { return callbacks_[kind]; }
   /// What DOCA's set_conf does: configure(num_tasks) configures the engine's tasks of that kind, or throws.
   template <typename Configure>
@@ -145,7 +145,7 @@ class ContextObject : public DeviceUser {
   py::tuple snapshot(std::size_t max_tasks) const;
 
  protected:
-  /// For libraries with more work at a change of state; runs before Python's callback.
+  /// Libraries with more work at a change of state do it here; runs before Python's callback.
   virtual void state_entered(ContextState /*state*/) {}
   /// close() has closed the engine's context.
   virtual void closed() {}
@@ -154,7 +154,7 @@ class ContextObject : public DeviceUser {
 
  private:
   bool uses(const DeviceObject& device) const override;
-  /// Only in IDLE: a context that runs needs its engine for its end.
+  /// Closes it only in IDLE: a context that runs needs its engine for its end.
   void close_if_idle() override;
   /// Throws TypeError for a callback that cannot be called.
   void require_configurable(std::string_view what, const TaskCallbacks& callbacks) const;

@@ -37,7 +37,7 @@ class SlotHolder : NotCopied {
   SlotHolder(py::object context, Task& slot) noexcept : context_ref_(std::move(context)), slot_(&slot) {}
   virtual ~SlotHolder() = default;
 
-  /// Drops the references that the operation does not need once there is no slot.
+  /// Drops the references that the operation does not need once the slot is gone.
   virtual void forget_operands() noexcept = 0;
 
   py::object context_ref_;
@@ -73,7 +73,7 @@ class ContextTasks {
   void release(SlotHolder& task) noexcept;
   /// Gives the slots of all tasks back that are not in flight.
   void release_idle() noexcept;
-  /// Of these, only the slots of tasks whose waiters have given up.
+  /// Gives back only the slots of those tasks whose waiters have given up.
   void release_abandoned() noexcept;
   /// Frees the tasks in flight, while the context stops: their completions call no callbacks.
   void free_in_flight() noexcept;

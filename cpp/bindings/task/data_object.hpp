@@ -62,7 +62,7 @@ struct TaskMethod<Status (Library::*)(Parameters...) noexcept> {
   using Parameter = std::tuple_element_t<place, std::tuple<Parameters...>>;
   using Slot = std::remove_pointer_t<std::remove_reference_t<Parameter<num_given>>>;
 
-  /// Without operands, which the task gets before each submission.
+  /// Takes a task without operands, which it gets before each submission.
   static Status call(Library& library, Status (Library::*method)(Parameters...) noexcept, Slot*& slot) noexcept {
     return [&]<std::size_t... place>(std::index_sequence<place...> /*all*/) {
       return (library.*method)(Parameter<place>()..., slot);

@@ -20,7 +20,7 @@ OperandValue to_event(PyObject* value) {
   return {.object = event, .number = 0};
 }
 
-/// In Python's syntax.
+/// The default in Python's syntax.
 std::string default_of(const Operand& operand) {
   return operand.type == OperandType::enumerator ? "'" + std::string(operand.names[operand.standing]) + "'"
                                                  : std::to_string(operand.standing);

@@ -22,7 +22,7 @@
 
 namespace pydoca::bindings {
 
-/// An operand as a task has it: an object, or the number that it stands for.
+/// An operand as a task has it: an object, or the number that it means.
 struct OperandValue {
   py::object object;
   std::uint64_t number = 0;
@@ -30,13 +30,13 @@ struct OperandValue {
 
 /// The operands that a call gives, by their places in the task's traits.
 struct GivenOperand : OperandValue {
-  PyObject* given = nullptr;  ///< as the call has it; null where it was left out
+  PyObject* given = nullptr;  ///< what the call has; null where it was left out
 };
 template <std::size_t count>
 using GivenOperands = std::array<GivenOperand, count>;
 
-/// What value stands for as an operand of that kind. Throws TypeError or InvalidValueError for what does not fit,
-/// bad_state for a released Buf.
+/// What value means as an operand of that kind. Throws TypeError or InvalidValueError for what does not fit, bad_state
+/// for a released Buf.
 OperandValue to_operand(const Operand& operand, PyObject* value);
 
 class LibraryTaskObject : public TaskObject {

@@ -27,7 +27,7 @@ struct TaskAwaiter {
   std::uint64_t before;  ///< the number of the task's completions when the future was made
   TracedWait traced;
 
-  // For AwaiterType.
+  // AwaiterType uses these.
   static PySendResult send(TaskAwaiter& self, PyObject* value, PyObject** result);
   static PyObject* throw_in(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args);
   static PyObject* close(TaskAwaiter& self);

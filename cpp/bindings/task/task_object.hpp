@@ -29,7 +29,7 @@ class TaskObject : public SlotHolder, public Unseen {
   TaskObject(py::object context, Task& slot, std::size_t kind);
   ~TaskObject() override;
 
-  /// The Python object of class T around a slot that was just taken, which goes back if there is no memory for it.
+  /// The Python object of class T around a slot that was just taken, which goes back if the object finds no memory.
   template <typename T, typename Slot, typename... Arguments>
   static py::object make(py::object context, Slot& slot, Arguments&&... arguments) {
     const auto give_back = [](Slot* taken) { static_cast<void>(taken->free()); };
@@ -48,18 +48,18 @@ class TaskObject : public SlotHolder, public Unseen {
 
   /// Throws the data path's status as an exception that names the task. checked: validates first (try_submit).
   void submit(SubmitFlags flags, bool checked);
-  /// From any thread: queues the task, and the engine submits it in its own thread. Throws bad_state when it is in
-  /// flight or freed, and submit()'s errors for its operands; the completion reports all other errors.
+  /// Queues the task, and the engine submits it in its own thread; any thread may call it. Throws bad_state when it is
+  /// in flight or freed, and submit()'s errors for its operands; the completion reports all other errors.
   void submit_threadsafe();
-  /// For an instance of a graph, which will submit the task: gives the slot its operands. In flight from now on, until
-  /// leave_graph(). Throws submit()'s errors, and bad_state in flight.
+  /// Gives the slot its operands for an instance of a graph, which will submit the task. The task is in flight from now
+  /// on, until leave_graph(). Throws submit()'s errors, and bad_state in flight.
   void join_graph();
   /// The instance has ended: the task with status, without callbacks.
   void leave_graph(Status status);
   /// The instance was refused: the task is as before.
   void forget_graph() noexcept { in_flight_ = py::object(); }
-  /// In flight while the context is stopping: takes effect at completion, which then calls no callback. Throws in_use
-  /// while in flight otherwise, bad_state when freed already.
+  /// Frees the task. If it is in flight while the context is stopping, that takes effect at completion, which then
+  /// calls no callback. Throws in_use while in flight otherwise, bad_state when freed already.
   void free();
   /// Progresses until the present submission has completed. Returns its value or throws its error.
   py::object wait(std::optional<double> timeout);
@@ -138,7 +138,7 @@ class TaskObject : public SlotHolder, public Unseen {
   /// Leaves this object, which has no references, to the context as a spare. False when it must end.
   bool become_spare() noexcept;
   void require_slot(const std::string& verb) const;
-  /// From now on the engine has the task.
+  /// Marks the task as the engine's.
   void take_off();
   void require_no_fault(const std::string& what) const;
   void complete(Status status, bool calls_back);
@@ -157,7 +157,7 @@ class TaskObject : public SlotHolder, public Unseen {
   Waiters waiters_;
   TaskWatches watches_;
   Status status_ = Status::success;
-  Status explained_ = Status::success;  ///< of the last failure
+  Status explained_ = Status::success;  ///< the status of the last failure
   std::string reason_;                  ///< the explanation of the last failure
   bool quarantined_ = false;
 };

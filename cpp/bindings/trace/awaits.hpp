@@ -15,7 +15,7 @@ struct TracedWait {
   std::uint32_t coroutine = 0;
 };
 
-/// The coroutine that runs now begins to wait. Of the frames that pydoca's own modules run, the caller counts.
+/// The coroutine that runs now begins to wait. A frame that pydoca's own modules run counts as its caller.
 TracedWait begin_traced_wait() noexcept;
 /// And has its result. id: of what it waited for.
 void end_traced_wait(const TracedWait& wait, std::uint64_t id) noexcept;
