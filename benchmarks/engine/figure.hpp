@@ -21,7 +21,7 @@ struct Figure {
   std::string name;
   Rule rule;
   double target;
-  std::uint64_t units;  ///< of a sample
+  std::uint64_t units;  ///< how many units a sample has
   std::function<void(std::uint64_t units)> subject;
   std::function<void(std::uint64_t units)> floor;
 };

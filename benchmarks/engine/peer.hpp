@@ -16,8 +16,8 @@
 
 namespace pydoca::benchmarks {
 
-/// A host process that exports pydoca memory and foreign memory, until it is destroyed. To be made before this process
-/// has threads.
+/// A host process that exports pydoca memory and foreign memory, until it is destroyed. It must be made before this
+/// process has threads.
 class Peer {
  public:
   struct Exported {

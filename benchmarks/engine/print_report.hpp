@@ -21,8 +21,8 @@ struct Arguments {
   bool json = false;
   bool check = false;
   int repetitions = 41;
-  std::string_view side;    ///< with --only: subject or floor
-  std::uint64_t units = 0;  ///< with --only: what that side does, once
+  std::string_view side;    ///< given with --only: subject or floor
+  std::uint64_t units = 0;  ///< given with --only: what that side does, once
   std::string_view filter;
 };
 
@@ -46,7 +46,7 @@ inline Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
-/// Prints lines for readers, or one JSON array of the objects that benchmarks/print_report.py prints, too.
+/// Prints lines for readers, or one JSON array of the objects that benchmarks/print_report.py also prints.
 class Printer {
  public:
   explicit Printer(bool json) : json_(json) { std::fputs(json_ ? "[\n" : "", stdout); }

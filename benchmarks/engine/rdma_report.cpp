@@ -87,7 +87,7 @@ class Side {
 
 void ignore(Task& /*task*/, std::uint64_t /*data*/, std::uint64_t /*context*/) {}
 
-/// A process that lends its memory, until it is destroyed. To be made before this process has threads.
+/// A process that lends its memory, until it is destroyed. It must be made before this process has threads.
 class Peer {
  public:
   Peer() {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t size = 64;
 constexpr std::chrono::milliseconds certainly{40};
-constexpr std::chrono::milliseconds at_first{500};  ///< for the rounds in which valgrind translates the code
+constexpr std::chrono::milliseconds at_first{500};  ///< enough for the rounds in which valgrind translates the code
 constexpr std::uint64_t first_rounds = 3;
 
 struct Order {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t ki = 1024;
 constexpr std::size_t mi = 1024 * ki;
 constexpr std::size_t big = 64 * mi;
-constexpr std::size_t task_limit = 2 * mi;  ///< of the simulated devices
+constexpr std::size_t task_limit = 2 * mi;  ///< the simulated devices have it
 
 /// A copy that the compiler may not remove.
 void bare_copy(std::byte* dst, const std::byte* src, std::size_t size) {

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t memory_size = std::size_t{64} << 20;
 constexpr double tolerance = 1.03;  // times the table, or a part of it
-constexpr double run_ns = 1e6;      // of a run, about: short beside a time slice of a busy machine
+constexpr double run_ns = 1e6;      // what a run takes, about: short beside a time slice of a busy machine
 constexpr auto patience = std::chrono::milliseconds(500);
 
 struct Asked {

@@ -20,8 +20,8 @@ namespace pydoca::benchmarks {
 namespace {
 
 constexpr std::size_t memory_size = std::size_t{1} << 20;
-constexpr std::uint64_t copies = 256;  // of a sample: within a time slice of a busy machine
-constexpr double allowed_ns = 9'000;   // above the floor, which takes less than 1,000
+constexpr std::uint64_t copies = 256;  // what a sample has: it fits within a time slice of a busy machine
+constexpr double allowed_ns = 9'000;   // added to the floor, which takes less than 1,000
 
 /// What copies take, with jitter, on a card of the preset.
 void use_model() {

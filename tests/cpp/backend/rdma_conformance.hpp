@@ -16,7 +16,7 @@ namespace pydoca::conformance {
 class RdmaConformance : public Conformance {
  protected:
   static constexpr std::size_t size = std::size_t{1} << 20;
-  /// Of this process: tests that run at the same time share the fabric and the machine.
+  /// Differs between processes: tests that run at the same time share the fabric and the machine.
   const std::uint16_t port = static_cast<std::uint16_t>(10'000 + ::getpid() % 20'000);
 
   void SetUp() override {

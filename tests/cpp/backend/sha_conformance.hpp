@@ -59,7 +59,7 @@ class ShaConformance : public Conformance {
   bool wait_for(std::size_t completions) {
     return progress_until(*pe, [&] { return rig->completions.size() >= completions; });
   }
-  /// Of the memory behind dst.
+  /// The memory behind dst.
   std::string hex(std::size_t offset, std::size_t len) const {
     return to_hex(std::span(dst->bytes).subspan(offset, len));
   }

@@ -1,4 +1,4 @@
-// After start the data path allocates nothing. This executable counts every allocation of C++ code, in all its threads.
+// The data path allocates nothing after start. This executable counts every allocation of C++ code, in all its threads.
 #include "rig/allocation_counter.hpp"
 #include "rig/library/dma_rig.hpp"
 

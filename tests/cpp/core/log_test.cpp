@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array levels{Level::crit, Level::error, Level::warning, Level::info, Level::debug, Level::trace};
 
-/// The messages of a sink, which is closed with the test. Limits are global, so the test restores them, too.
+/// The messages of a sink, which is closed with the test. Limits are global, so the test also restores them.
 class Log : public testing::Test {
  protected:
   ~Log() override {

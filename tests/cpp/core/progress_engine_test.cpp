@@ -276,8 +276,8 @@ TEST_F(ProgressEngineTest, TakesOnlyTasksOfItsOwn) {
   EXPECT_EQ(task.free(), Status::success);
 }
 
-/// Each thread hands over its tasks one by one, while the owner sleeps whenever there is nothing to do. After a lost
-/// wake-up the test would wait for ever; the time limit of ctest detects this.
+/// Each thread hands over its tasks one by one, while the owner sleeps whenever there is nothing to do. A lost wake-up
+/// would make the test wait for ever; the time limit of ctest detects this.
 TEST_F(ProgressEngineTest, LosesNothingThatSeveralThreadsHandOver) {
   constexpr std::uint64_t threads = 2;
   constexpr std::uint64_t each = 200;

@@ -26,7 +26,7 @@ class Party {
     rig_.on_request = [this](RdmaConnection& connection) { accept(connection); };
   }
 
-  /// By exchanging details. False: the peer is gone.
+  /// Connects by exchanging details. False: the peer is gone.
   bool meet(const Link& peer) {
     begin();
     connection_ = rig_.rdma->export_connection();

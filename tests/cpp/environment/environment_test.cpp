@@ -127,7 +127,7 @@ TEST_F(Environment, AFaultPlanIsInForceFromTheFirstLook) {
   });
 }
 
-/// Of a new program: the levels are those of its beginning.
+/// What a new program prints: the levels are those of its beginning.
 std::string limits_with(const std::string& lower, const std::string& sdk) {
   const std::string command = "PYDOCA_LOG_LEVEL='" + lower + "' PYDOCA_SDK_LOG_LEVEL='" + sdk +
                               "' /proc/$PPID/exe --gtest_filter='*PrintsItsLimits' --gtest_also_run_disabled_tests";

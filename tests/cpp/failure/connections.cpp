@@ -180,7 +180,7 @@ class Net : public Running<Rdma> {
   int ends = 0;
   RdmaConnection* up = nullptr;
   Status accepting = Status::success;
-  Status end = Status::success;  ///< of the last connection that ended
+  Status end = Status::success;  ///< the outcome of the last connection that ended
 
  private:
   static Net& of(std::uint64_t self) { return *static_cast<Net*>(std::bit_cast<Running<Rdma>*>(self)); }

@@ -11,10 +11,10 @@ struct Plan {
   enum class Kind : std::uint8_t { none, allocation, call };
 
   Kind kind = Kind::none;
-  std::uint64_t n = 0;  ///< from 1
+  std::uint64_t n = 0;  ///< counted from 1
   bool persistent = false;
-  const char* call = nullptr;  ///< of calls: the name of the one that fails
-  int error = 0;               ///< of calls: its errno, or short_transfer
+  const char* call = nullptr;  ///< the name of the call that fails
+  int error = 0;               ///< the errno of the call, or short_transfer
 };
 
 inline constexpr int short_transfer = -1;  ///< a call that transfers bytes transfers only some of them
@@ -30,11 +30,11 @@ struct Frames {
 /// What happened; in memory that a sweep shares with its children.
 struct Report {
   std::atomic<std::uint64_t> n{0};
-  std::atomic<std::size_t> plan{0};  ///< of the sweep's
+  std::atomic<std::size_t> plan{0};  ///< an index into the sweep's plans
   std::atomic<const char*> step{""};
   std::array<char, 256> verdict{};
-  Frames failure;  ///< of the event that failed
-  Frames crash;    ///< of the signal that ended the child
+  Frames failure;  ///< the stack of the event that failed
+  Frames crash;    ///< the stack of the signal that ended the child
 };
 
 /// Failures happen between arm() and disarm(). disarm() returns how many events were counted.

@@ -14,7 +14,7 @@ namespace pydoca::failure {
 struct Scenario {
   const char* name;
   void (*run)();
-  /// Beside no_memory: the ends that a failure in another thread, or at the other end of a connection, may have.
+  /// The ends besides no_memory that a failure in another thread, or at the other end of a connection, may have.
   std::span<const Status> other_ends;
   const char* profile = "bluefield3";
 };

@@ -44,7 +44,7 @@ void devices_scenario() {
   device->close();
 }
 
-/// Of memory that no other process can map.
+/// A map of memory that no other process can map.
 std::shared_ptr<Mmap> foreign_mmap(const std::shared_ptr<Device>& device, std::span<std::byte> bytes, Access access) {
   auto mmap = Mmap::create();
   mmap->add_device(device);

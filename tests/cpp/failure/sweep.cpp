@@ -107,7 +107,7 @@ void require_untouched(const Scenario& scenario) {
   }
 }
 
-/// Of the engine's memory files.
+/// How many memory files of the engine are mapped.
 std::size_t count_mappings() {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
@@ -168,7 +168,7 @@ bool run_once(const Sweep& sweep, std::size_t plan_index, std::uint64_t n) {
   return count >= n;
 }
 
-/// From this plan and n on.
+/// Runs from this plan and n on.
 int run_warm(const Sweep& sweep, std::size_t plan, std::uint64_t n) {
   shared_report()->n = 0;
   require_untouched(sweep.scenario);

@@ -10,17 +10,17 @@ namespace pydoca::failure {
 
 /// Makes each event of a scenario fail in turn: the first, the second, ... until a run completes untouched. Whether it
 /// runs in one process that has run the scenario before, which then notices each leak, or each time in a new one, in
-/// which everything happens for the first time. After each failure the scenario must run to its end.
+/// which everything happens for the first time. The scenario must run to its end after each failure.
 struct Sweep {
   const Scenario& scenario;
-  std::vector<Plan> plans;  ///< without n; one after another
+  std::vector<Plan> plans;  ///< plans without n; one after another
   bool cold = false;
   std::uint64_t first = 1;
   std::uint64_t stride = 1;
 };
 
 struct Result {
-  int num_runs = 0;  ///< of processes
+  int num_runs = 0;  ///< how many processes ran
   int num_failures = 0;
   std::string failures;  ///< a paragraph for each; empty: none
 };

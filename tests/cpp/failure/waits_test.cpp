@@ -133,7 +133,7 @@ TEST_F(Waits, NotForAnImporterThatStaysInside) {
       EXPECT_EQ(error.status(), Status::again);
     }
   });
-  granted.connection.reset();  // as when its process ends
+  granted.connection.reset();  // its process would end like this
   EXPECT_TRUE(run_until({&context}, [&] {
     try {
       memory.mmap->stop();

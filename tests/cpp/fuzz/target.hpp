@@ -15,7 +15,7 @@ namespace pydoca::fuzz {
 using Bytes = std::vector<std::byte>;
 
 struct Target {
-  std::string_view name;  ///< also of its folder in corpus/
+  std::string_view name;  ///< also names its folder in corpus/
   void (*run)(std::span<const std::byte> input);
   /// Valid inputs, from which mutations start.
   std::vector<Bytes> (*seeds)();

@@ -62,7 +62,7 @@ class Stage {
   std::shared_ptr<Object> get(const std::string& name) const {
     return std::static_pointer_cast<Object>(objects_.at(name));
   }
-  /// Until the end: it belongs to no task that is in flight then.
+  /// Keeps the buf until the end: it belongs to no task that is in flight then.
   Buf* keep(Buf* buf) {
     bufs_.push_back(buf);
     return buf;

@@ -593,7 +593,7 @@ constexpr Row library_rows[] = {
      }},
 };
 
-/// In a fabric of this process alone.
+/// Uses a fabric of this process alone.
 class MisuseTest : public testing::TestWithParam<Row> {
  protected:
   MisuseTest() { sim::set_fabric("test-" + std::to_string(::getpid())); }

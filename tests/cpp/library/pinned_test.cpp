@@ -193,7 +193,7 @@ class Players {
       for (int round = 1; round <= last_rounds_[i].load(); ++round) {
         const bool is_last = steady == steady_rounds || round == most_rounds || testing::Test::HasFatalFailure();
         if (is_last) {
-          last_rounds_[i].store(round);  // before the other side plays it
+          last_rounds_[i].store(round);  // this comes before the other side plays it
         }
         exchange_.play_near();
         const bool near_agrees = exchange_.near->may_advance_elsewhere() == phases_[i].elsewhere;

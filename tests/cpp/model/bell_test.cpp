@@ -20,7 +20,7 @@ using sim::Bell;
 enum class Slip : std::uint8_t { none, no_wake_of_new_sleepers, late_clear_of_relay, no_wake_at_removal };
 
 /// A counter with its owner and importers. What memory maps and sockets keep out of the model is here step by step as
-/// in OwnerBells, ImporterBell and counter.cpp. A file of a side's wake-ups stands for its Wakes.
+/// in OwnerBells, ImporterBell and counter.cpp. A file of a side's wake-ups replaces its Wakes.
 template <std::size_t num_importers, Slip slip = Slip::none>
 struct Table {
   static constexpr std::size_t owner = num_importers;

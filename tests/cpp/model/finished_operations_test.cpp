@@ -16,7 +16,7 @@ class Queue final : public detail::ReadyNode {
   using ReadyNode::join;
   using ReadyNode::leave;
 
-  /// By a worker.
+  /// A worker calls it.
   void finish(std::size_t index) {
     results_[index].write(1);
     finished.add_from_any_thread(operations_[index], Status::success);

@@ -17,7 +17,7 @@ struct Export {
       gate.leave();
     }
   }
-  /// As Exporter::withdraw(), which gives up when an importer stays inside.
+  /// Does what Exporter::withdraw() does, which gives up when an importer stays inside.
   void withdraw() {
     gate.close();
     for (int look = 0; look < 2 && !freed; ++look) {

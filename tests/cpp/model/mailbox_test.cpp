@@ -53,7 +53,7 @@ struct SleepingContext {
     leave_work(number, order);
     mailbox.notify(number);
   }
-  /// As RdmaQueue::attend().
+  /// Does what RdmaQueue::attend() does.
   void attend(Order order) {
     mailbox.take_pending([&](std::uint32_t number) {
       Peer& peer = peers[number % 2];

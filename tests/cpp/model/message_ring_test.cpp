@@ -37,7 +37,7 @@ struct Ring {
     });
   }
 
-  /// As QueuePair::reserve().
+  /// Does what QueuePair::reserve() does.
   void await_room() {
     for (;;) {
       std::uint64_t room = 0;

@@ -57,7 +57,7 @@ struct Engine {
     }
   }
   std::uint32_t taken() const { return nodes[0].taken() + nodes[1].taken() + nodes[2].taken(); }
-  /// As ProgressEngine::wait().
+  /// Does what ProgressEngine::wait() does.
   void sleep() {
     list.arm();
     sleep_on(list.event_fd());

@@ -30,7 +30,7 @@ inline void pin_to(const std::vector<unsigned>& cpus) {
   ASSERT_EQ(::sched_setaffinity(0, sizeof(mask), &mask), 0);
 }
 
-/// In a thread of its own that may run on that CPU only.
+/// Runs body in a thread of its own that may run on that CPU only.
 template <class Body>
 void run_pinned(unsigned cpu, Body body) {
   std::thread([&] {

@@ -4,7 +4,7 @@
 
 namespace pydoca {
 
-/// The time limit of a stress test of two threads. On a busy machine each hand-over takes milliseconds, so thousands of
+/// The time limit of a stress test of two threads. Each hand-over takes milliseconds on a busy machine, so thousands of
 /// them would take minutes. The test does as many rounds as the limit allows.
 class StressTime {
  public:

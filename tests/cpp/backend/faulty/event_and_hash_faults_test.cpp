@@ -131,7 +131,7 @@ TEST_F(HashFaults, ADigestIsThatOfAPart) {
     return;
   }
   rig->progress_until(1);
-  EXPECT_EQ(digest(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");  // of the empty message
+  EXPECT_EQ(digest(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");  // the empty message's
 }
 
 TEST_F(HashFaults, AHashFails) {

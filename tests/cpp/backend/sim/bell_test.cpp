@@ -154,7 +154,7 @@ TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
   const StressTime time;
   for (std::uint64_t i = 0; i <= last.load(); ++i) {
     if (time.over()) {
-      last.store(i);  // before the importers can see this round
+      last.store(i);  // this comes before the importers can see this round
     }
     table.change(BellTable::owner, places * i + 1);
     ASSERT_TRUE(table.wait(BellTable::owner, sleep, places * (i + 1))) << i;

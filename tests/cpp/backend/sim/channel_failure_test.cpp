@@ -202,7 +202,7 @@ TEST_F(Channel, ConnectionsOfAnotherUserDoNotLoseAClient) {
   std::vector<detail::Fd> foreign;
   {
     const AsUser root(0);
-    Status status = Status::not_permitted;  // of each that the backlog took: the server is another user
+    Status status = Status::not_permitted;  // the status of each that the backlog took: the server is another user
     while (foreign.size() < 1000 && status != Status::again) {
       foreign.emplace_back(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
       const int result = ::connect(foreign.back().get(), SocketName(address).get(), SocketName::length);

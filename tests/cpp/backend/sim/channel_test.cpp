@@ -37,7 +37,7 @@ TEST_F(Channel, AMessageSaysWhereItsSenderRuns) {
   EXPECT_FALSE(client_->may_advance_elsewhere(Cpus::only(usable.front()))) << "the server has sent nothing yet";
   for (const unsigned cpu : usable) {
     run_pinned(cpu, [&] {
-      static_cast<void>(server_->may_advance_elsewhere(own_cpus()));  // as its engine does before it sleeps
+      static_cast<void>(server_->may_advance_elsewhere(own_cpus()));  // its engine does so before it sleeps
       ASSERT_EQ(server_->send(pattern(3)), Status::success);
     });
     ASSERT_EQ(receive(*client_, message), Status::success);

@@ -13,7 +13,7 @@ Subject simulated(const char* name, const char* device, Side side) {
   return {name, [] { return std::string(); }, [device, side] { return find_device(device, side); }};
 }
 
-/// Of the card that has engines which the newer one has not.
+/// The subject of the card that has engines which the newer one has not.
 Subject simulated_bluefield2(const char* name, const char* device, Side side) {
   return {name, [] { return std::string(); },
           [device, side] {

@@ -110,7 +110,7 @@ class Attack {
   bool has_targets() const { return !pages_.empty() && !files_.empty(); }
   void write_page() {
     const std::span<std::uint32_t> page = pages_[below(pages_.size())];
-    // What matters stands at the beginnings.
+    // What matters is at the beginnings.
     const std::size_t most = std::min<std::size_t>(page.size(), below(4) == 0 ? page.size() : 96);
     const std::size_t at = below(most);
     std::atomic_ref(page[at]).store(word());
@@ -174,7 +174,7 @@ class Attack {
   std::vector<int> files_;
 };
 
-/// In the peer's process.
+/// The peer's side, which runs in its process.
 class HostilePeer {
  public:
   explicit HostilePeer(int socket) : socket_(socket) {}

@@ -49,7 +49,7 @@ TEST_F(VerbsRdma, EverythingGoesOverAConnectionByAddress) {
 
 TEST_F(VerbsRdma, DisconnectingIsHeardAtBothEndsAndFlushes) {
   connect_by_address();
-  b->submit(&Rdma::send, *ba, nullptr);  // for which there is no receive
+  b->submit(&Rdma::send, *ba, nullptr);  // b has no receive for it
   a->submit(&Rdma::send, *ab, nullptr);
   ab->disconnect();
   ASSERT_TRUE(run([&] { return a->downs.size() == 1 && b->downs.size() == 1; }));

@@ -446,7 +446,7 @@ TEST_F(Exports, AnImporterCannotChangeTheFileForTheOthers) {
   }
   EXPECT_NE(::ftruncate(file, 0), 0);
   EXPECT_NE(::ftruncate(file, 1 << 20), 0);
-  static_cast<void>(::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096));  // as writing zeros
+  static_cast<void>(::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096));  // it writes zeros
   ImportedMemory imported(exported.blob());
   EXPECT_EQ(imported.region().reach(), sim::Region::Reach::mapped);
   std::byte value{};

@@ -118,7 +118,7 @@ class ImportStates : public testing::TestWithParam<std::tuple<At, Sent>> {
   static constexpr Access network = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
   void bring_to(At state) {
-    device = Device::open(find_device("pf0", Side::host));  // in the test's fabric
+    device = Device::open(find_device("pf0", Side::host));  // the device is in the test's fabric
     if (state == At::counter) {
       event = device->backend().create_counter(nullptr);
       blob = event->export_to_remote_pci();

@@ -235,8 +235,8 @@ class Owner {
   std::vector<detail::Fd> importers_;
 };
 
-/// Of foreign memory the import reaches into a process that is there: the answer has one file, and its memory is not
-/// sent.
+/// Whether the answer has a file of memory. An import of foreign memory reaches into a process that is there: the
+/// answer has one file, and its memory is not sent.
 bool has_memory_file(Kind kind) { return kind != Kind::foreign && kind != Kind::words; }
 
 Status expected(Kind kind, Answer what) {
@@ -322,7 +322,7 @@ class OwnerAnswers : public testing::TestWithParam<Kind> {
     }
   }
 
-  const std::string fabric_ = use_fabric();  // before the devices
+  const std::string fabric_ = use_fabric();  // initialized before the devices
   std::shared_ptr<Device> host_ = Device::open(find_device("pf0", Side::host));
   std::shared_ptr<Device> card_ = Device::open(find_device("p0"));
   std::shared_ptr<ProgressEngine> engine_ = ProgressEngine::create();

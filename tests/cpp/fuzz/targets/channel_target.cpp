@@ -191,7 +191,7 @@ class Channels {
 
 void run_channel(std::span<const std::byte> input) {
   use_own_fabric();
-  static auto* const channels = new Channels;  // for the whole process
+  static auto* const channels = new Channels;  // the whole process uses them
   channels->run(Input(input));
 }
 

@@ -203,7 +203,7 @@ class Handshakes {
 
 void run_handshake(std::span<const std::byte> input) {
   use_own_fabric();
-  static auto* const handshakes = new Handshakes;  // for the whole process
+  static auto* const handshakes = new Handshakes;  // the whole process uses them
   handshakes->run(Input(input));
 }
 

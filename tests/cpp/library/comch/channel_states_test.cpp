@@ -144,7 +144,7 @@ class ChannelStates : public Comch, public testing::WithParamInterface<std::tupl
     sim::HelloFrame frame;
     const auto bytes = encode(sim::Hello{options_, identity_.fabric, identity_.pci_addr, service}, frame);
     if (version != sim::channel_version) {
-      constexpr std::size_t place = 4;  // after the magic number
+      constexpr std::size_t place = 4;  // it follows the magic number
       std::memcpy(frame.data() + place, &version, sizeof version);
     }
     send_frame(FrameType::hello, bytes);

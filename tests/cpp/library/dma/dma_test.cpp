@@ -421,7 +421,7 @@ TEST_F(DmaCopyTest, StopsDuringLargeCopiesWithoutTouchingMemoryAfterwards) {
     rig.dma->stop();
     rig.progress_until_idle();
     free_held();
-    // From now on no thread may write here; a late worker would.
+    // No thread may write here from now on; a late worker would.
     fill(dst_memory.bytes, red);
     ASSERT_EQ(rig.dma->start(), Status::success);
     EXPECT_TRUE(all_red(dst_memory.bytes));

@@ -30,7 +30,7 @@ using std::chrono::seconds;
 using Location = SyncEventLocation;
 
 constexpr std::uint64_t every_bit = ~std::uint64_t{0};
-constexpr seconds dpa_patience{20};  // against hangs
+constexpr seconds dpa_patience{20};  // ends a hang
 
 template <class Condition>
 void wait_until(Condition holds) {

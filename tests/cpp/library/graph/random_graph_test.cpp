@@ -30,10 +30,10 @@ class RandomGraphTest : public DmaTest, public testing::WithParamInterface<std::
   struct Step {
     GraphNode* node = nullptr;
     std::vector<const Step*> predecessors;
-    GraphInstance* instance = nullptr;      ///< of the whole graph
-    GraphInstance* sub_instance = nullptr;  ///< of a graph node
-    Task* task = nullptr;                   ///< of a context node
-    int calls = 0;                          ///< of a user node
+    GraphInstance* instance = nullptr;      ///< the instance of the whole graph
+    GraphInstance* sub_instance = nullptr;  ///< the instance of a graph node
+    Task* task = nullptr;                   ///< the task of a context node
+    int calls = 0;                          ///< the calls of a user node
     bool fails = false;
 
     NodeState state() const { return instance->node_state(*node); }
@@ -75,7 +75,7 @@ class RandomGraphTest : public DmaTest, public testing::WithParamInterface<std::
       step.fails = one_in(16);
     }
   }
-  /// In an order that is not the nodes' own.
+  /// Adds them in an order that is not the nodes' own.
   void add_dependencies() {
     std::vector<Step*> order;
     for (const auto& step : steps) {

@@ -119,7 +119,7 @@ TEST_F(RdmaFailure, MemoryThatWasWithdrawn) {
   a->submit(&Rdma::write, *ab, a->data(*local, 0, 64), a->room(map, remote->addr(), 64));
   expect_fatal(Status::io_failed);
   EXPECT_EQ(a->completions[1].status, Status::shutdown) << "flushed";
-  if (is_simulated()) {  // over verbs a peer that has the key does not ask the owner
+  if (is_simulated()) {  // a peer that has the key does not ask the owner over verbs
     EXPECT_EQ(thrown_by([&] { Mmap::create_from_export(a->device, remote->blob); }), Status::not_connected);
   }
   expect_runs_again();

@@ -202,7 +202,7 @@ class RdmaProcess : public RdmaFabricTest {
     return run([&] { return rig->completions.size() >= completions; });
   }
   PeerMessage look(std::uint64_t offset) { return peer->ask({.op = op::look, .a = offset, .payload = {}}); }
-  /// After the peer was killed: the connection ends, and the context stays RUNNING.
+  /// Waits, after the peer was killed: the connection ends, and the context stays RUNNING.
   void expect_lost() {
     ASSERT_TRUE(run([&] { return rig->downs.size() == 1; }));
     EXPECT_EQ(connection->failure(), Status::connection_reset);

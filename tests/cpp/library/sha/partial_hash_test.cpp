@@ -41,7 +41,7 @@ class PartialHashTest : public ShaTest {
     }
     return run(task);
   }
-  /// Of size bytes from the beginning of the memory, by a task of the other kind.
+  /// The hash of size bytes from the beginning of the memory, by a task of the other kind.
   std::string whole(std::size_t size, ShaAlgorithm algorithm) {
     ShaHashTask& task = rig.task(source(0, size), target(digest_offset), algorithm);
     EXPECT_EQ(run(task), Status::success);

@@ -54,7 +54,7 @@ Blob ready() { return {std::byte{1}}; }
 
 class SyncEventProcess : public SyncEventRigTest {
  protected:
-  /// In a child: an event of the host's, which lives until the child is killed.
+  /// A child runs this: an event of the host's, which lives until the child is killed.
   static int own(const Pipe& pipe) {
     const auto device = open_function("pf0");
     const auto event = exported_event(device);

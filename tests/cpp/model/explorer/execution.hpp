@@ -97,7 +97,7 @@ class Execution {
     Word value = 0;
     std::memory_order order{};
     std::uint8_t place = 0;
-    std::uint32_t number = 0;      ///< among those of its thread
+    std::uint32_t number = 0;      ///< its number among those of its thread
     std::uint32_t made_after = 0;  ///< the step of its thread
     Knowledge knowledge;
     Site site;
@@ -127,7 +127,7 @@ class Execution {
   struct Place {
     const void* address = nullptr;
     Knowledge released{};  ///< what a thread learns that acquires it
-    Knowledge accessed{};  ///< by each thread: its last step here
+    Knowledge accessed{};  ///< each thread's last step here
     bool is_gone = false;
   };
   struct Trace {

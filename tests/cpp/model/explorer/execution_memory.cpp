@@ -58,7 +58,7 @@ void Execution::acquire(std::uint8_t place, std::memory_order order) noexcept {
   }
 }
 
-/// By a read-modify-write, which continues what others have released.
+/// A read-modify-write does this, which continues what others have released.
 void Execution::release(std::uint8_t place, std::memory_order order) noexcept {
   if (releases(order)) {
     places_[place - 1U].released.learn(self().knowledge);

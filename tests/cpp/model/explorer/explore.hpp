@@ -15,7 +15,7 @@ namespace pydoca::model {
 struct Result {
   std::uint64_t executions = 0;
   std::uint64_t redundant = 0;  ///< those that repeat others
-  std::size_t steps = 0;        ///< of the longest
+  std::size_t steps = 0;        ///< the steps of the longest execution
   bool is_complete = false;     ///< every schedule was explored
   bool was_mutated = false;
   std::string failure;

@@ -29,7 +29,7 @@ struct Mutation {
   Fault fault = Fault::none;
   std::string_view function{};   ///< such as "Gate::enter"
   std::string_view operation{};  ///< such as "store"; empty: each to which the fault can apply
-  std::size_t number = 0;        ///< of the operations in the function: the n-th that ran first, from 1; 0: all
+  std::size_t number = 0;        ///< which of the operations in the function: the n-th that ran first, from 1; 0: all
 };
 
 /// Tells at which operations a mutation applies.

@@ -72,7 +72,7 @@ bool DepthFirst::extend(const Actions& possible) {
   return true;
 }
 
-/// Of the last step: the steps before it, and those of other threads that could also come after it.
+/// Finds the last step's races: with the steps before it, and those of other threads that could also come after it.
 void DepthFirst::find_races() {
   const std::size_t late = depth_ - 1;
   const Action& action = path_[late].action();

@@ -19,11 +19,11 @@ struct Action {
   std::uint8_t place = 0;  ///< number of the memory that it reads or writes; 0: none
   bool commits = false;    ///< a buffered store reaches memory
   bool writes = false;
-  bool drains = false;             ///< of an operation: it follows all earlier stores of its thread
-  bool releases = false;           ///< of a store: it follows the stores before it
+  bool drains = false;             ///< an operation follows all earlier stores of its thread
+  bool releases = false;           ///< a store follows the stores before it
   std::uint8_t ends = 0;           ///< the thread that it kills, from 1; 0: none
-  std::uint32_t store = 0;         ///< of a store: its number among those of its thread
-  std::uint32_t after = at_start;  ///< of a store: the step of its thread that made it
+  std::uint32_t store = 0;         ///< a store's number among those of its thread
+  std::uint32_t after = at_start;  ///< the step of its thread that made a store
 
   bool is_same_agent(const Action& other) const noexcept {
     return thread == other.thread && commits == other.commits && (!commits || place == other.place);
@@ -69,17 +69,17 @@ class Search {
 
   /// The index of the action that comes next.
   virtual std::size_t choose(const Actions& possible) = 0;
-  /// After an execution: false when none is left.
+  /// Ends an execution; false when none is left.
   virtual bool next() = 0;
 };
 
-/// Depth-first search over all schedules. Of schedules that differ in the order of independent steps only, it explores
-/// one: dynamic partial-order reduction with source sets (Abdulla, Aronis, Jonsson, Sagonas 2014) and sleep sets.
+/// Depth-first search over all schedules. It explores one of the schedules that differ only in the order of independent
+/// steps: dynamic partial-order reduction with source sets (Abdulla, Aronis, Jonsson, Sagonas 2014) and sleep sets.
 class DepthFirst final : public Search {
  public:
   static constexpr std::size_t max_steps = 512;
 
-  /// Without the reduction it explores every order of all steps; the tests compare the two.
+  /// If it does not reduce, it explores every order of all steps; the tests compare the two.
   explicit DepthFirst(bool reduces = true) noexcept : reduces_(reduces) {}
 
   std::size_t choose(const Actions& possible) override;
@@ -105,7 +105,7 @@ class DepthFirst final : public Search {
 
   const bool reduces_;
   std::vector<Node> path_;
-  std::vector<Steps> before_;  ///< of each step: those that come before it in every equivalent schedule
+  std::vector<Steps> before_;  ///< one for each step: those that come before it in every equivalent schedule
   Actions asleep_;
   std::size_t depth_ = 0;
   bool is_redundant_ = false;

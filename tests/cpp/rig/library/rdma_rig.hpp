@@ -276,7 +276,7 @@ inline bool run_until(std::initializer_list<RdmaRig*> rigs, const std::function<
   return true;
 }
 
-/// In a fabric of this process alone; leaks no descriptors.
+/// Uses a fabric of this process alone; leaks no descriptors.
 class RdmaFabricTest : public testing::Test {
  protected:
   RdmaFabricTest() {
@@ -319,7 +319,7 @@ class RdmaTest : public RdmaFabricTest {
     ASSERT_EQ(a->rdma->start(), Status::success);
     ASSERT_EQ(b->rdma->start(), Status::success);
   }
-  /// By exchanging details.
+  /// Connects by exchanging details.
   void connect() {
     start();
     connect_again();

@@ -33,7 +33,7 @@ class ShaRig : public DataRig<Sha, ShaHashTask> {
     return posted;
   }
 
-  /// For the first piece of a message, not submitted.
+  /// A task for the first piece of a message, not submitted.
   ShaPartialHashTask& partial_task(Buf* src, Buf* dst, ShaAlgorithm algorithm = ShaAlgorithm::sha256,
                                    std::uint64_t user_data = 0) {
     ShaPartialHashTask* task = nullptr;
@@ -68,7 +68,7 @@ inline constexpr std::string_view two_blocks_of_1024_bits =
     "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
     "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
 
-/// Of FIPS 180-4's examples, and the empty message's.
+/// The examples of FIPS 180-4, and the empty message.
 inline constexpr ShaVector sha_vectors[] = {
     {"AbcSha1", ShaAlgorithm::sha1, "abc", 1, "a9993e364706816aba3e25717850c26c9cd0d89d"},
     {"AbcSha256", ShaAlgorithm::sha256, "abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},

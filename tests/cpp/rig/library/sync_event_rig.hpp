@@ -21,7 +21,7 @@ inline constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 
 inline std::shared_ptr<Device> open_function(const char* name) { return Device::open(find_device(name)); }
 
-/// In a fabric of this process alone.
+/// Uses a fabric of this process alone.
 class SyncEventRigTest : public testing::Test {
  protected:
   SyncEventRigTest() { sim::set_fabric("test-" + std::to_string(::getpid())); }

@@ -9,7 +9,7 @@
 
 namespace pydoca {
 
-/// Where the importers of an export find the caller, who stands in for its owner. Changes the blob so that they do.
+/// Where the importers of an export find the caller, who replaces its owner. Changes the blob so that they do.
 inline sim::ListeningSocket take_place_of_owner(sim::Blob& blob, int backlog = 8) {
   blob.socket_key.fill(std::byte{7});
   const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());

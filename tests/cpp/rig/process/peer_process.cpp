@@ -28,7 +28,7 @@ struct Header {
   char op;
 };
 
-/// Between fork and exec: calls nothing that could need a lock of another thread.
+/// Runs between fork and exec: calls nothing that could need a lock of another thread.
 [[noreturn]] void become_peer(int socket, char* const* arguments, char* const* variables) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::dup2(socket, peer_fd) == peer_fd) {

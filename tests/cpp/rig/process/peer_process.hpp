@@ -45,7 +45,7 @@ class PeerProcess {
   pid_t pid_ = 0;
 };
 
-/// In the peer: its end of the connection, or -1 in a process that was not started as a peer.
+/// The peer's end of the connection, or -1 in a process that was not started as a peer.
 int peer_socket() noexcept;
 
 }  // namespace pydoca

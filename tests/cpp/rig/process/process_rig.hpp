@@ -49,7 +49,7 @@ class FabricTest : public ::testing::Test {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     static int count = 0;
     std::string name = test->name();
-    std::ranges::replace(name, '/', '-');  // of a test with parameters
+    std::ranges::replace(name, '/', '-');  // a test with parameters has slashes
     fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" + name.substr(0, 40);
     sim::set_fabric(fabric_);
     descriptors_ = count_descriptors() + (has_service() ? 0 : service_descriptors);
@@ -77,8 +77,8 @@ inline bool is_asleep(const std::filesystem::path& thread) {
   return name_end != std::string::npos && line[name_end + 2] == 'S';
 }
 
-/// Before a fork. A starting thread locks the allocator of AddressSanitizer, and a fork at that moment leaves the lock
-/// taken in the child for ever. (glibc frees the lock of its own allocator in the child.)
+/// Waits before a fork. A starting thread locks the allocator of AddressSanitizer, and a fork at that moment leaves the
+/// lock taken in the child for ever. (glibc frees the lock of its own allocator in the child.)
 inline void wait_until_other_threads_sleep() {
   const auto all_asleep = [] {
     for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {

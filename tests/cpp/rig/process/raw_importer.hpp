@@ -42,7 +42,7 @@ struct RawImporter {
   }
 
   detail::Fd socket;
-  std::uint64_t base = 0;  ///< of the export's memory, in its owner
+  std::uint64_t base = 0;  ///< the address of the export's memory, in its owner
   sim::ImportRequest request;
   sim::ImportReply reply;
   sim::ReceivedFds files;

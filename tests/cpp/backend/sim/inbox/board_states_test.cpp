@@ -13,7 +13,7 @@
 namespace pydoca::sim::board_states {
 namespace {
 
-constexpr std::uint64_t number = 6;  ///< of the receive that the slot has
+constexpr std::uint64_t number = 6;  ///< numbers the receive that the slot has
 constexpr std::uint64_t num_slots = 4;
 constexpr std::uint64_t room = 100;
 constexpr std::uint64_t odd_word = 0x1234'5678'9abc'def0;

@@ -63,7 +63,7 @@ TEST(ReceiveBoard, TellsWhatNobodyHasTakenFromNonsense) {
 
 TEST(ReceiveBoard, GivesUpOnABoardThatAPeerHasWrittenOver) {
   BoardRig rig;
-  rig.state.posted.store(~std::uint64_t{0});  // as many receives as nobody can try
+  rig.state.posted.store(~std::uint64_t{0});  // more receives than anybody can try
   EXPECT_FALSE(rig.board.take(1).has_value());
   rig.state.taken.store(~std::uint64_t{0});
   EXPECT_FALSE(rig.board.take(1).has_value());
@@ -88,7 +88,7 @@ TEST(ReceiveBoard, GoesOnAfterAPeerThatDiedBetweenTakingAndSayingSo) {
   BoardRig rig;
   rig.board.publish(0, 1);
   rig.board.publish(1, 2);
-  rig.slots[0].state.store(0 << 16 | (5 + 1));  // taken by 5, and the cursor stands
+  rig.slots[0].state.store(0 << 16 | (5 + 1));  // taken by 5, and the cursor has not moved
   EXPECT_EQ(rig.board.take(6)->number, 1U);
   EXPECT_EQ(rig.board.taker(0), 5U);
 }

@@ -68,7 +68,7 @@ class ModelledComch : public Comch {
     client.reset();
     server.reset();
   }
-  /// Until done, or nothing more happens for a virtual hour.
+  /// Runs until done, or until nothing more happens for a virtual hour.
   template <class Done>
   bool run_for(Done done) {
     while (!done()) {
@@ -178,7 +178,7 @@ TEST_F(ModelledComch, MoreThanThePeerTakesWaitsForRoom) {
   server->events.connected.front()->pause();
   const Bytes message(4000, std::byte{1});
   std::size_t sent = 0;
-  while (client->send(message) == Status::success) {  // until there is no task left
+  while (client->send(message) == Status::success) {  // the loop ends when no task is left
     ++sent;
   }
   static_cast<void>(run_for([&] { return false; }));
