@@ -6,7 +6,7 @@ endif()
 include(CheckLanguage)
 check_language(CXX)
 if(NOT CMAKE_CXX_COMPILER)
-  unset(CMAKE_CXX_COMPILER CACHE) # or the next run would not look again
+  unset(CMAKE_CXX_COMPILER CACHE) # else the next run would not look again
   message(FATAL_ERROR "pydoca needs a C++20 compiler, and found none that works.\n"
                       "  environment:   CXX='$ENV{CXX}' CXXFLAGS='$ENV{CXXFLAGS}'\n"
                       "  Debian/Ubuntu: apt-get install g++\n"

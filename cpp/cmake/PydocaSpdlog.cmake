@@ -12,7 +12,7 @@ endif()
 find_path(PYDOCA_SPDLOG_INCLUDE_DIR spdlog/spdlog.h DOC "Directory that holds spdlog/spdlog.h")
 if(NOT EXISTS "${PYDOCA_SPDLOG_INCLUDE_DIR}/spdlog/spdlog.h")
   set(place "${PYDOCA_SPDLOG_INCLUDE_DIR}")
-  unset(PYDOCA_SPDLOG_INCLUDE_DIR CACHE) # or the next run would not look again
+  unset(PYDOCA_SPDLOG_INCLUDE_DIR CACHE) # else the next run would not look again
   message(FATAL_ERROR
     "pydoca needs spdlog's headers (spdlog/spdlog.h), and they are not installed (${place}).\n"
     "  Debian/Ubuntu: apt-get install libspdlog-dev\n"

@@ -2,7 +2,7 @@
 find_path(PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h DOC "Directory that holds toml++/toml.h")
 if(NOT EXISTS "${PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR}/toml++/toml.h")
   set(place "${PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR}")
-  unset(PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR CACHE) # or the next run would not look again
+  unset(PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR CACHE) # else the next run would not look again
   message(FATAL_ERROR
     "pydoca needs toml++'s headers (toml++/toml.h), and they are not installed (${place}).\n"
     "  Debian/Ubuntu: apt-get install libtomlplusplus-dev\n"

@@ -78,7 +78,7 @@ std::vector<DeviceInfo> open_devices();
 /// A backend that has no devices here.
 struct UnavailableBackend {
   std::string name;
-  std::string reason;  ///< and what to do about it
+  std::string reason;  ///< why there is none, and what to do about it
 };
 /// The backends without devices that PYDOCA_BACKEND lets this process see; empty when all of them have devices. Throws
 /// invalid_value for another PYDOCA_BACKEND. Any thread may call it.

@@ -90,7 +90,7 @@ struct FaultRule {
   std::uint64_t nth = 0;       ///< the nth alone, from 1; 0: all
   std::uint64_t every = 0;     ///< every so many; 0: all
   double probability = 1.0;    ///< how likely each is met, drawn by the plan's seed
-  std::uint64_t times = 0;     ///< so often at most; 0: without a limit
+  std::uint64_t times = 0;     ///< how often at most; 0: without a limit
   /// The window, from install() on.
   std::chrono::nanoseconds after{0};
   std::chrono::nanoseconds until = std::chrono::nanoseconds::max();
@@ -106,7 +106,7 @@ struct FaultRule {
   std::optional<std::uint64_t> length{};           ///< most bytes that misreport_length reports; absent: half
   std::function<void(Capabilities&)> misreport{};  ///< misreport_capability changes a device's with it
 
-  Table keys{};  ///< that it was read from, by read_fault_rule()
+  Table keys{};  ///< the keys that it was read from, by read_fault_rule()
 };
 
 /// The rule of a table, as in a file: the reference of pydoca.faults has the keys. The name of a library means all its

@@ -20,7 +20,7 @@ enum class JobType : std::uint8_t;  // workq.hpp
 /// A job that has ended (struct doca_event).
 struct Event {
   JobType type{};
-  Status result = Status::success;  ///< or why the job, or the graph's instance, failed
+  Status result = Status::success;  ///< success, or why the job, or the graph's instance, failed
   std::uint64_t user_data = 0;      ///< the job's
   std::uint64_t value = 0;          ///< what a job of a sync event has read; before an addition
 };

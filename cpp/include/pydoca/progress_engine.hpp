@@ -192,7 +192,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::uint32_t forks_ = 0;
   Cpus cpus_;  ///< where its thread was, at the last sleep
   EventMode event_mode_ = EventMode::progress_selective;
-  bool has_slept_ = false;  ///< and nothing has happened since
+  bool has_slept_ = false;  ///< whether it has slept, and nothing has happened since
   bool closed_ = false;
   bool may_advance_elsewhere_ = !has_one_cpu();
   std::vector<Guest*> guests_;  ///< last, apart from what progress() reads

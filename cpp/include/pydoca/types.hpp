@@ -57,7 +57,7 @@ inline constexpr std::size_t max_open_devices = 512;
 /// enum doca_rdma_addr_type.
 enum class RdmaAddressType : std::uint8_t { ipv4 = 0, ipv6 = 1, gid = 2 };
 
-/// Which representors a list holds (enum doca_devinfo_rep_filter). A bit mask; all is the absence of a filter.
+/// Which representors a list holds (enum doca_devinfo_rep_filter). A bit mask; all means no filter.
 enum class RepFilter : std::uint32_t { all = 0, net = 2, emulated = 4 };
 
 /// The side of the PCIe link on which a function appears.

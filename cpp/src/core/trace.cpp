@@ -65,7 +65,7 @@ class View {
   std::size_t size_ = 0;
 };
 
-/// So that the rate of the cycles is known to some parts in a hundred thousand.
+/// The rate of the cycles is known to some parts in a hundred thousand after this time.
 constexpr std::chrono::milliseconds shortest(2);
 
 void wait_for_rate(const ClockPair& begin) {

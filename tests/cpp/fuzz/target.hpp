@@ -19,7 +19,7 @@ struct Target {
   void (*run)(std::span<const std::byte> input);
   /// Valid inputs, from which mutations start.
   std::vector<Bytes> (*seeds)();
-  int mutations = 5'000;  ///< that a test runs: fewer where each makes contexts and sockets
+  int mutations = 5'000;  ///< how many a test runs: fewer where each makes contexts and sockets
 };
 
 std::span<const Target> targets();

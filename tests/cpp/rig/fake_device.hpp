@@ -98,7 +98,7 @@ class Device final : public backend::Device {
   }
 
   std::atomic<Region*> last_region{nullptr};
-  int busy = 0;  ///< so often copies are answered again
+  int busy = 0;  ///< how often copies are answered again
 
  private:
   std::atomic<bool>& removed_;

@@ -83,10 +83,10 @@ class QueuePair {
   /// Asks the peer that blob describes for what connect() needs of it, and returns; null when that needs nothing.
   /// Throws as connect() does.
   virtual std::shared_ptr<ImportAnswer> ask_peer(std::span<const std::byte> blob);
-  /// To the queue pair that blob describes; operations may be posted when it returns, whether or not the peer has
-  /// connected as well. answer: of ask_peer(blob), or null; it waits for what the answer lacks. Throws invalid_value,
-  /// unsupported_version (no such blob), bad_state (it is connected), connection_aborted (the peer has gone, does not
-  /// answer, or is connected to another), again (a signal ended the wait).
+  /// Connects to the queue pair that blob describes; operations may be posted when it returns, whether or not the peer
+  /// has connected as well. answer: from ask_peer(blob), or null; it waits for what the answer lacks. Throws
+  /// invalid_value, unsupported_version (no such blob), bad_state (it is connected), connection_aborted (the peer has
+  /// gone, does not answer, or is connected to another), again (a signal ended the wait).
   virtual void connect(std::span<const std::byte> blob, const std::shared_ptr<ImportAnswer>& answer) = 0;
 
   // The answers to an incoming connection. They throw connection_aborted when the peer has gone or its request makes no

@@ -10,7 +10,7 @@
 namespace pydoca {
 
 struct DpaCapabilities {
-  std::uint32_t max_num_threads = 0;  ///< that run kernels at a time
+  std::uint32_t max_num_threads = 0;  ///< threads that run kernels at a time
 
   static constexpr const char* name = "DpaCapabilities";
   static constexpr const char* says = "The limits of a DPA: threads that run kernels at a time.";

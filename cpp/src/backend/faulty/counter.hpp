@@ -44,7 +44,7 @@ class Counter final : public backend::Counter {
   const std::unique_ptr<backend::Counter> inner_;
   DeviceFaults& faults_;
   std::atomic<std::uint32_t> failed_by_{0};           ///< the rule that failed the last change
-  std::atomic<Status> failed_with_{Status::success};  ///< that one
+  std::atomic<Status> failed_with_{Status::success};  ///< the status of that change
 };
 
 }  // namespace pydoca::faulty

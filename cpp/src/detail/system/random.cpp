@@ -12,7 +12,7 @@
 namespace pydoca::detail {
 
 void fill_with_random(std::span<std::byte> bytes) {
-  // So few bytes come whole, whatever signal arrives meanwhile.
+  // A call for so few bytes gives them all, whatever signal arrives meanwhile.
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     throw Error(Status::operating_system, concat("cannot get random numbers: ", system_reason(errno)));
   }

@@ -28,9 +28,9 @@ namespace {
 
 }  // namespace
 
-// Only the parser, with exceptions, as without them it ends the process when memory is short. Its fractions are read by
-// a stream: std::from_chars brings tables.
-#undef NDEBUG  // or it would drop the assertions
+// Only the parser is included here, with exceptions, as without them it ends the process when memory is short. Its
+// fractions are read by a stream: std::from_chars brings tables.
+#undef NDEBUG  // else the parser would drop the assertions
 #define TOML_ASSERT(condition) (static_cast<bool>(condition) ? static_cast<void>(0) : refuse_key())
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1

@@ -21,7 +21,7 @@ class Alarm {
   /// The moment has come. The caller has the clock's lock.
   virtual void fire() noexcept = 0;
 
-  const VirtualClock* clock_ = nullptr;  ///< that has it; another one in a forked child
+  const VirtualClock* clock_ = nullptr;  ///< the clock that has it; another one in a forked child
   std::uint64_t due_ = UINT64_MAX;       ///< never: it is not set
   Alarm* next_ = nullptr;
   Alarm* prev_ = nullptr;

@@ -112,7 +112,7 @@ class VirtualClock {
   std::mt19937_64 random_{0};  // NOLINT(bugprone-random-generator-seed): begin() gives it the seed
   std::uint64_t digest_ = 0;
   std::uint64_t last_number_ = 0;
-  IntrusiveList<Alarm, &Alarm::next_, &Alarm::prev_> alarms_;  ///< that are set
+  IntrusiveList<Alarm, &Alarm::next_, &Alarm::prev_> alarms_;  ///< the alarms that are set
   IntrusiveList<Participant, &Participant::next, &Participant::prev> participants_;
   std::uint64_t num_participants_ = 0;
   Participant* running_ = nullptr;

@@ -166,7 +166,7 @@ std::string_view executable(std::array<char, 64>& text) noexcept {
 /// The rings whose memory is there from the begin on, so that the first events of the first threads are also fast.
 constexpr std::uint32_t num_prepared = 2;
 
-/// So that records do not fault; kernels before 5.14 do without.
+/// Backs the ring with memory, so that records do not fault; kernels before 5.14 do without.
 void prepare(std::uint32_t ring, std::uint32_t capacity) noexcept {
   ::madvise(&at<Record>(records_offset(ring, capacity)), capacity * sizeof(Record), MADV_POPULATE_WRITE);
 }

@@ -29,8 +29,8 @@ struct FileHeader {
   Atomic<std::uint32_t> capacity;
   Atomic<std::uint32_t> process;
   Atomic<std::uint32_t> name;       ///< the process's name
-  Atomic<std::uint32_t> num_names;  ///< that were begun; each says whether it is complete
-  Atomic<std::uint32_t> num_rings;  ///< that were taken
+  Atomic<std::uint32_t> num_names;  ///< names that were begun; each says whether it is complete
+  Atomic<std::uint32_t> num_rings;  ///< rings that were taken
   Atomic<std::uint64_t> homeless;   ///< events of threads that found no ring
 };
 

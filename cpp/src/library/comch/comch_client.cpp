@@ -150,7 +150,7 @@ void library::Client::unestablished(Connection& connection, Status status, std::
     });
     fail(status, why);
   } else if (dialer_->fd() >= 0) {
-    watch_dialer();  // that server went; the next one will say when it is there
+    watch_dialer();  // the server has gone; the next one will say when it is there
   } else {
     notify();
   }

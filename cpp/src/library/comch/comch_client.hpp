@@ -45,8 +45,8 @@ class Client final : public EndpointContext<comch::Client> {
   std::unique_ptr<detail::Timer> timer_;  ///< runs from start() to the connection
   std::uint64_t due_ = 0;                 ///< a time of detail::now()
   std::uint64_t deadline_ = 0;
-  bool told_ = false;  ///< that it waits
-  std::string where_;  ///< it looks
+  bool told_ = false;  ///< whether the log was told that it waits
+  std::string where_;  ///< where it looks, for messages
 };
 
 inline const Client& of(const comch::Client& client) noexcept { return static_cast<const Client&>(client); }

@@ -25,7 +25,7 @@ class KernelThread final : public DpaThread {
   void finish() noexcept override { finished = true; }
 
   std::uint64_t seen;               ///< the value of the launch's event that it has seen
-  std::uint64_t notifications = 0;  ///< that have led to a turn
+  std::uint64_t notifications = 0;  ///< notifications that have led to a turn
   Status status = Status::success;  ///< why it ends
   bool has_run = false;
   bool finished = false;

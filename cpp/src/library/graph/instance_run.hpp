@@ -119,7 +119,7 @@ class InstanceRun {
   std::size_t num_nodes_;
   IntrusiveQueue<NodeRun, &NodeRun::next> ready_;
   std::size_t num_started_ = 0;  ///< nodes that are started or deferred, and have not ended
-  NodeRun* parent_ = nullptr;    ///< whose sub-graph this instance is
+  NodeRun* parent_ = nullptr;    ///< the node whose sub-graph this instance is
   const NodeRun* failed_ = nullptr;
   Status failure_ = Status::success;
   std::string why_;

@@ -20,7 +20,7 @@ class RdmaOwner : public detail::QueueContext<pydoca::Rdma> {
   /// Throws bad_state unless running, and not_permitted in a thread that is not the engine's; what was attempted begins
   /// the message.
   void require_running(std::string_view what) const;
-  /// And refusal at max_num_connections.
+  /// The same, and throws refusal at max_num_connections.
   void require_room(std::string_view what, Status refusal) const;
   void erase(pydoca::RdmaConnection& connection) noexcept;
   /// Has progress check for connections with something to report.

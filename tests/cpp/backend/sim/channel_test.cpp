@@ -179,7 +179,7 @@ TEST_F(Channel, ADialerFollowsADirectoryThatIsMadeAnew) {
 TEST_F(Channel, ADialerFollowsADirectoryThatSomebodyKeepsOpen) {
   auto dialer = dial();
   EXPECT_EQ(dialer->attempt(), nullptr);
-  const detail::Fd kept = FabricDirectory(fabric_).open();  // so its end is not reported
+  const detail::Fd kept = FabricDirectory(fabric_).open();  // its end is not reported then
   std::filesystem::remove(FabricDirectory(fabric_).path());
   listener_ = listen();
   EXPECT_TRUE(readable(dialer->fd(), 5000));

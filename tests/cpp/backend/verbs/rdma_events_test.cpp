@@ -158,7 +158,7 @@ TEST_F(VerbsRdma, AQueueThatTheDeviceHasGivenUpFailsWhatItHolds) {
 
 // ---- Removal
 
-/// Only in the lab, where no other program uses the device.
+/// Only the lab allows it, where no other program uses the device.
 bool may_remove(const std::string& device) {
   return std::getenv("PYDOCA_RDMA_LAB") != nullptr && device.starts_with("rxe");
 }

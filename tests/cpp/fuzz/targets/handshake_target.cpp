@@ -195,7 +195,7 @@ class Handshakes {
   std::vector<std::shared_ptr<RdmaConnection>> known_;
   sim::ListeningSocket listener_;
   std::array<std::unique_ptr<HandshakePeer>, max_handshake_peers> peers_;
-  HandshakeMessage last_;  ///< that a peer has read
+  HandshakeMessage last_;  ///< the last message that a peer has read
   bool listens_ = false;
 };
 

@@ -47,7 +47,7 @@ bool look_once(MessageRing& ring) {
   return look != MessageRing::Look::invalid;
 }
 
-/// Nor does the writer leave the ring, whatever the reader tells.
+/// The writer does not leave the ring, whatever the reader tells.
 bool publish_once(MessageRing& ring, std::uint32_t size) {
   std::uint64_t room = 0;
   if (!ring.room(room)) {

@@ -301,7 +301,7 @@ TEST_F(DpaTest, ALocationGivesWhatItSays) {
   fresh->start();
 }
 
-#ifndef __SANITIZE_THREAD__  // which does not support the forks of a process with threads
+#ifndef __SANITIZE_THREAD__  // it does not support the forks of a process with threads
 TEST_F(DpaTest, AForkedChildHasNoneOfTheThreads) {
   const auto dpa = started();
   const auto never = event(nullptr, dpa);

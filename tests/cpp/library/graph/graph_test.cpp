@@ -71,7 +71,7 @@ class GraphTest : public DmaTest {
     step.order->push_back(step.number);
     return step.answer;
   }
-  /// So that the copies have room again.
+  /// Empties the destinations, so that the copies have room again.
   void reset_destinations() {
     for (Buf* const buf : destinations) {
       EXPECT_EQ(buf->reset_data_len(), Status::success);

@@ -195,7 +195,7 @@ class RandomGraphTest : public DmaTest, public testing::WithParamInterface<std::
     }
   }
 
-  /// So that no node fails, and every copy has room.
+  /// Repairs the graph, so that no node fails, and every copy has room.
   void mend() {
     for (Buf* const buf : std::exchange(destinations, {})) {
       EXPECT_EQ(buf->reset_data_len(), Status::success);

@@ -34,7 +34,7 @@ class DmaRig : public DataRig<Dma, DmaMemcpyTask> {
 /// A started rig with memory of its own on a fake device.
 class DmaTest : public HeldBufsTest {
  protected:
-  static constexpr std::size_t memory_size = std::size_t{4} << 20;   ///< and the device's limit
+  static constexpr std::size_t memory_size = std::size_t{4} << 20;   ///< also the device's limit
   static constexpr std::size_t large_size = std::size_t{512} << 10;  ///< goes to the device's workers
 
   /// A small source and destination at the same offset; offsets apart by 64.

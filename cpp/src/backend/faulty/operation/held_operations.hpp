@@ -30,7 +30,7 @@ class HeldOperations {
     bool is_undone = false;   ///< the device was not given it
     bool waits = false;       ///< its duplicate, which the device has, comes first
     bool breaks = false;      ///< breaks its lane when it comes
-    std::uint32_t rule = 0;   ///< that fails it, as Operation::slot has it
+    std::uint32_t rule = 0;   ///< the rule that fails it, as Operation::slot has it
   };
 
   /// Throws std::bad_alloc.

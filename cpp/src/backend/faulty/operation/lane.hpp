@@ -40,8 +40,8 @@ class Lane {
   bool ordered = false;        ///< completions come in the order of posting
   bool is_fragile = true;      ///< an operation that fails breaks it
   bool broken = false;         ///< what is posted ends with shutdown
-  std::uint64_t posted = 0;    ///< that the device took
-  std::uint64_t returned = 0;  ///< that the device gave back
+  std::uint64_t posted = 0;    ///< operations that the device took
+  std::uint64_t returned = 0;  ///< operations that the device gave back
   /// The status of the first operation that the break ends, instead of shutdown: why it broke.
   Status reason = Status::shutdown;
 

@@ -37,7 +37,7 @@ class Alarm {
   bool is_set_ = false;
   bool expects_room_ = false;
   bool expects_messages_ = true;
-  std::uint32_t inner_events_ = 0;  ///< that inner is waited for
+  std::uint32_t inner_events_ = 0;  ///< events that inner is waited for
 };
 
 }  // namespace pydoca::faulty

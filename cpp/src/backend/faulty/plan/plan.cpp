@@ -27,7 +27,7 @@ struct Force {
   std::mutex mutex;
   std::shared_ptr<Plan> plan;
   std::uint64_t installations = 0;
-  std::atomic<bool> any{false};  ///< so that a process without a plan takes no lock
+  std::atomic<bool> any{false};  ///< lets a process without a plan take no lock
 
   static Force& instance() {
     static auto* const force = new Force;

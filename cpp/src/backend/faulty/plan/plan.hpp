@@ -67,7 +67,7 @@ class Plan final : public FaultPlan {
     std::uint64_t random = 0;  ///< state of the rule's generator
     bool seen = false;         ///< a device that it names was enumerated or opened
     bool opened = false;       ///< such a device was opened
-    bool able = false;         ///< and can be asked for an operation that the rule selects
+    bool able = false;         ///< such a device can be asked for an operation that the rule selects
   };
 
   void enter_force() override;

@@ -85,7 +85,7 @@ class OwnerBells {
   std::size_t page_size_ = 0;
   std::unique_ptr<Places> places_;
   unsigned arms_ = 0;
-  detail::SharedCpus cpus_;        ///< that the importers were told of last
+  detail::SharedCpus cpus_;        ///< where the owner was when it told the importers last
   detail::SharedCpus waker_cpus_;  ///< where the thread of this process was that woke its sleeper last
   Wakes wakes_;
 };

@@ -50,7 +50,7 @@ void Processor::start(std::function<void()> work) {
 }
 
 void Processor::start_thread(std::function<void()> work) const {
-  const detail::SignalsBlocked blocked;  // which the thread inherits
+  const detail::SignalsBlocked blocked;  // the thread inherits this
   try {
     std::thread thread([work = std::move(work)] { run_in_turn(work); });
     ::pthread_setname_np(thread.native_handle(), detail::concat("dpa-", device_).substr(0, 15).c_str());

@@ -89,7 +89,7 @@ class Lobby {
   detail::Fd reserve_;
   std::vector<ListeningSocket> listeners_;
   std::vector<Silent> silent_;  ///< the one that has waited longest first
-  int accepted_ = 0;            ///< or turned away, since next() last saw the backlog empty
+  int accepted_ = 0;            ///< peers accepted or turned away since next() last saw the backlog empty
   bool overflowed_ = false;
   bool told_ = false;  ///< whether the present trouble was logged
 };

@@ -26,7 +26,7 @@ struct Choice {
   std::mutex mutex;
   bool topology = false;
   bool timing = false;
-  std::optional<Table> table;  ///< that the topology was loaded from
+  std::optional<Table> table;  ///< the table that the topology was loaded from
 
   static Choice& instance() {
     static auto* const choice = new Choice;

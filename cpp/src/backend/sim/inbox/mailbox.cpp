@@ -17,7 +17,7 @@ bool Mailbox::has_pending() noexcept {
   for (std::size_t left = is_sleeping_ ? peers_.size() : std::min(peers_.size(), peers_per_look); left > 0; --left) {
     const std::size_t here = advance();
     if (peers_[here].knock->is_pending()) {
-      next_ = here;  // so that take_pending() finds it
+      next_ = here;  // take_pending() finds it then
       return true;
     }
   }

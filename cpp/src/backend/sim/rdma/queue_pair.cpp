@@ -19,7 +19,7 @@ using backend::RdmaOperation;
 
 /// What this side lacks; its next try may succeed.
 constexpr std::array shortages{Status::no_memory, Status::operating_system};
-/// And what is wrong with a blob that the application gave.
+/// The same, and what is wrong with a blob that the application gave.
 constexpr std::array passed_on{Status::again, Status::no_memory, Status::operating_system, Status::invalid_value,
                                Status::unsupported_version};
 

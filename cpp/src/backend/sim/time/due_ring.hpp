@@ -14,9 +14,9 @@ class DueRing {
 
   bool empty() const noexcept { return size_ == 0; }
   bool full() const noexcept { return size_ == moments_.size(); }
-  /// Not when full.
+  /// It must not be full.
   void push(std::uint64_t due) noexcept { moments_[(first_ + size_++) % moments_.size()] = due; }
-  // Not when empty.
+  // It must not be empty.
   std::uint64_t front() const noexcept { return moments_[first_]; }
   void pop() noexcept {
     first_ = (first_ + 1) % moments_.size();

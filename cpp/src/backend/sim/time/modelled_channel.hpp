@@ -60,7 +60,7 @@ class ModelledChannel final : public backend::Channel {
   std::uint64_t set_to_ = detail::never;  ///< the timer
   bool lacks_room_ = false;               ///< the other channel answered again
   bool expects_messages_ = true;
-  std::uint32_t inner_events_ = 0;  ///< that the set watches the other channel for
+  std::uint32_t inner_events_ = 0;  ///< events that the set watches the other channel for
 };
 
 class ModelledListener final : public backend::Listener {

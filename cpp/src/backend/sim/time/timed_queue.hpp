@@ -68,7 +68,7 @@ class TimedQueue {
   const std::uint64_t ahead_;             ///< ns by which a reading of the clock is old where it is used
   const std::uint64_t patience_;          ///< ns that is_due() waits at most
   std::uint64_t seen_ = 0;                ///< the last reading of the clock, and ahead_
-  backend::Operation* failed_ = nullptr;  ///< not given back yet: what was flushed after it follows it
+  backend::Operation* failed_ = nullptr;  ///< the failed one, not given back yet: what was flushed after it follows it
   bool armed_ = false;
   bool ends_ = false;                    ///< what is done comes back at once
   std::uint64_t end_ = 0;                ///< when that began

@@ -17,8 +17,8 @@ class Timeline {
   Timeline(std::uint32_t depth, std::uint32_t reorder_window);
 
   bool empty() const noexcept { return due_.empty(); }
-  /// Not more than depth. Raises due where the order asks for it. With a window it may change places with an earlier
-  /// operation that is not due yet, if that is due late enough for this one.
+  /// Adds an operation, at most depth of them. Raises due where the order asks for it. With a window it may change
+  /// places with an earlier operation that is not due yet, if that is due late enough for this one.
   void add(backend::Operation& operation, std::uint64_t now, const Moments& moments, Random& random) noexcept;
   /// The device has executed it.
   void set_done(const backend::Operation& operation) noexcept { instants_[operation.slot].done = true; }

@@ -99,7 +99,7 @@ class QueuePair final : public backend::QueuePair {
   const RequestLimits limits_;
   PairBlob self_;
   CmLink link_;
-  detail::OperationList accepted_;  ///< not yet with the device
+  detail::OperationList accepted_;  ///< operations that the device does not have yet
   detail::OperationList posted_;
   backend::RdmaOperation* refused_ = nullptr;  ///< fails once all before it have ended
   std::uint32_t outstanding_ = 0;
@@ -109,7 +109,7 @@ class QueuePair final : public backend::QueuePair {
   bool blamed_ = false;  ///< an operation's failure is the reason of the pair's end
   bool broken_ = false;
   bool closed_ = false;    ///< this side closed it
-  bool reported_ = false;  ///< that it is broken
+  bool reported_ = false;  ///< whether its break was reported
 };
 
 }  // namespace pydoca::verbs

@@ -79,7 +79,7 @@ TEST_F(DirectoryOfAnother, IsRefusedWithAdviceThatCanBeFollowed) {
   EXPECT_THAT(refusal(), HasSubstr("belongs to user 65534, not to 0; set PYDOCA_FABRIC_DIR"));
 }
 
-/// As in /tmp, from which nobody but its owner can remove it.
+/// The directory is as in /tmp: only its owner can remove it.
 TEST_F(DirectoryOfAnother, InTheWayIsNotToBeRemoved) {
   fs::create_directory(root_ / "lab");
   ASSERT_EQ(::chown((root_ / "lab").c_str(), other_user, other_user), 0);
