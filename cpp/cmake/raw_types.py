@@ -33,7 +33,7 @@ def text_of(parameter: ast.arg, default: ast.expr | None = None) -> str:
 
 
 def texts_of(arguments: ast.arguments) -> Iterator[str]:
-    """Without self."""
+    """Yields the texts of the arguments, without self."""
     by_position = [*arguments.posonlyargs, *arguments.args]
     required = [None] * (len(by_position) - len(arguments.defaults))
     yield from map(text_of, by_position[1:], [*required, *arguments.defaults][1:])

@@ -57,7 +57,7 @@ class Awaitable : NotCopied {
   virtual void give_up() {}
   /// Whether a device uses Python's memory until ready(); giving up an await then waits for that.
   virtual bool lends_memory() const { return false; }
-  /// An await was cancelled: nobody may want the outcome any more.
+  /// An await was cancelled: the outcome may not be wanted any more.
   virtual void abandon() {}
   /// Gives up what is lent: it is in quarantine until the device has released it. Returns whether there was any.
   virtual bool quarantine() { return false; }

@@ -39,8 +39,8 @@ PyObject* call_function(PyObject* function) {
              : PyObject_CallNoArgs(function);
 }
 
-/// Up to Python 3.11 get_running_loop() costs a system call. asyncio caches its answer in the thread's dict, in an
-/// object that it makes anew for every run of a loop.
+/// The mark of the loop that runs in this thread. get_running_loop() costs a system call up to Python 3.11; asyncio
+/// caches its answer in the thread's dict, in an object that it makes anew for every run of a loop.
 py::object mark_of_thread() {
   static PyObject* const key = PyUnicode_InternFromString("__asyncio_running_event_loop__");
   PyObject* const state = PyThreadState_GetDict();

@@ -48,7 +48,7 @@ struct PoolObject : SourceObject<BufPool> {
   }
 };
 
-/// Binds what both have, but for constructors and what gives bufs.
+/// Binds what both have, except constructors and what gives bufs.
 template <class Class>
 void bind_source(Class& type, const char* stop_doc) {
   using T = Class::type;

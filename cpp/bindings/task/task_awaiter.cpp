@@ -104,7 +104,7 @@ PySendResult end(TaskAwaiter& self, PySendResult how) noexcept {
   return how;
 }
 
-/// Frees a task whose failure stops its context: nobody else may have the task, and no program can submit it again
+/// Frees a task whose failure stops its context: only the await may have the task, and no program can submit it again
 /// before the context was idle.
 void free_failed(TaskAwaiter& self) noexcept {
   if (self.task == nullptr || !is_whole(self.task)) {
@@ -192,7 +192,7 @@ PySendResult raise_later(TaskAwaiter& self, PyObject* const* args, Py_ssize_t nu
 }
 
 /// asyncio cancels a task that it has not begun yet in this way. The operation was submitted before the await: the
-/// device may have the memory all the same.
+/// device may still have the memory.
 PySendResult raise_first(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args, PyObject*& result) noexcept {
   set_thrown(args, num_args);
   if (self.task == nullptr) {

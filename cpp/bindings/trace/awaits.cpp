@@ -37,8 +37,8 @@ std::string module_of(const Frame& frame) {
   return py::isinstance<py::str>(name) ? name.cast<std::string>() : "";
 }
 
-/// Whether it is a module of a coroutine that waits for the sake of its caller. The command line's modules are programs
-/// like any other.
+/// Whether it is a module whose coroutines wait for their caller. The command line's modules are programs like any
+/// other.
 bool is_between(std::string_view module) {
   const bool of_pydoca = module == "pydoca" || module.starts_with("pydoca.");
   return (of_pydoca && !module.starts_with("pydoca.cli.")) || module == "contextlib" || module.starts_with("asyncio.");

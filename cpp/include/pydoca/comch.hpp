@@ -56,7 +56,8 @@ class SendTask : public Task {
   const std::shared_ptr<Connection>& connection() const noexcept { return connection_; }
   /// The caller's bytes, which stay unchanged from submission to completion.
   std::span<const std::byte> message() const noexcept { return message_; }
-  /// For another submission. in_use while submitted, invalid_value above the connection's max_msg_size().
+  /// Sets the message of another submission. in_use while submitted, invalid_value above the connection's
+  /// max_msg_size().
   Status set_message(std::span<const std::byte> message) noexcept;
 
  protected:

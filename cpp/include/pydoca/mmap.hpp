@@ -225,7 +225,7 @@ class alignas(64) Mmap {
   bool ever_started_ = false;
   bool callback_due_ = false;  ///< started since the callback was set
   bool thread_safe_ = false;
-  bool closing_ = false;  ///< closed but for the bufs that are out
+  bool closing_ = false;  ///< closed, except for the bufs that are out
   bool exported_ = false;
   bool imported_ = false;
   bool closed_ = false;

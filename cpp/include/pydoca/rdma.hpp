@@ -186,16 +186,16 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
 /// memory that peers have exported with Mmap::export_rdma(). Starts at once; connections come when it runs. See Context
 /// for states, threads and ownership.
 ///
-/// A task that fails in the device ends its connection and, but for a receive, takes the context to stopping; the other
-/// tasks come back with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on it
-/// come back with connection_reset, and the disconnection is reported. Stopping ends when all disconnections were
+/// A task that fails in the device ends its connection and, unless it is a receive, takes the context to stopping; the
+/// other tasks come back with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on
+/// it come back with connection_reset, and the disconnection is reported. Stopping ends when all disconnections were
 /// reported.
 ///
-/// A connection by address learns at once that its peer has left or died. So does a connection made by exchanging
-/// details in the simulator. A real device does not announce the end of those: the connection learns that its peer is
-/// gone only when its next task fails (connection_reset, after the device's retries: some 4 s), its driver reports an
-/// error, or the port goes down. The system may take the memory of a process that dies before its connections: a real
-/// device then fails tasks that reach into it with io_failed, as for memory withdrawn.
+/// A connection by address learns at once that its peer has left or died. A connection made by exchanging details also
+/// does in the simulator. A real device does not announce the end of those: the connection learns that its peer is gone
+/// only when its next task fails (connection_reset, after the device's retries: some 4 s), its driver reports an error,
+/// or the port goes down. The system may take the memory of a process that dies before its connections: a real device
+/// then fails tasks that reach into it with io_failed, as for memory withdrawn.
 ///
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
 /// it. time_out: the peer never had a receive (set_rnr_retry_count), or did not answer. connection_reset: the peer is
@@ -241,7 +241,7 @@ class Rdma : public Context {
   /// reported.
   void set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
                                       ConnectionChanged failed, ConnectionChanged disconnected);
-  /// Tasks, but for receives, that may be submitted at once on a connection; rounded up to a power of 2. The default is
+  /// Tasks, except receives, that may be submitted at once on a connection; rounded up to a power of 2. The default is
   /// the number of configured tasks.
   void set_send_queue_size(std::uint32_t size);
   /// Always not_supported, as DOCA says: on a CPU it follows from the number of receive tasks.

@@ -61,9 +61,9 @@ class ShaHashTask : public Task {
 };
 
 /// Hashes a message piece by piece, with a submission for each (DOCA SHA Programming Guide:
-/// doca_sha_task_partial_hash). As ShaHashTask, but for the following. src is the next piece; every piece but the last
-/// must have a multiple of partial_hash_block_size() bytes, in all its elements together. dst gets the digest with the
-/// last piece, which set_is_final_buf() marks before its submission. A message of one piece is a ShaHashTask's.
+/// doca_sha_task_partial_hash). As ShaHashTask, except for the following. src is the next piece; every piece but the
+/// last must have a multiple of partial_hash_block_size() bytes, in all its elements together. dst gets the digest with
+/// the last piece, which set_is_final_buf() marks before its submission. A message of one piece is a ShaHashTask's.
 ///
 /// | the message | the caller may also | it ends |
 /// |---|---|---|

@@ -45,8 +45,8 @@ struct TaskStats {
 /// After its callback a task is submitted again or freed, in the callback or later. A context that stops waits for the
 /// tasks that are not free; the tasks are destroyed when it reaches idle.
 ///
-/// Thread safety: the thread of the context's progress engine; ProgressEngine::submit_threadsafe() is for others.
-/// Nothing here allocates memory, but for explain().
+/// Thread safety: the thread of the context's progress engine; ProgressEngine::submit_threadsafe() is for others. Only
+/// explain() allocates memory here.
 class Task {
  public:
   /// Called by progress() for a completion, when the task is idle and its bufs are free. It may submit, free and take

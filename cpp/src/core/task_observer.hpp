@@ -55,7 +55,7 @@ class Task::Observer {
       task.promise_operands(-1, detail::Promise::claim);
     }
   }
-  /// The completion of a task that this one submitted is delivered to nobody.
+  /// The completion of a task that this one submitted is not delivered.
   static void forget(Task& task) noexcept { task.observer_ = nullptr; }
 };
 

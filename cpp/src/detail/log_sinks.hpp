@@ -47,7 +47,7 @@ class Sinks {
   /// What the environment said of the lower limit and of the sdk limit; nothing where it was silent.
   using Environment = std::pair<std::optional<std::string>, std::optional<std::string>>;
   const Environment& environment() const noexcept { return environment_; }
-  /// Whether somebody has looked at whether these texts are levels.
+  /// Whether these texts were checked for being levels.
   bool was_reported() const noexcept { return was_reported_; }
   void note_reported() noexcept { was_reported_ = true; }
 

@@ -138,7 +138,7 @@ class Party {
   std::size_t submitted_ = 0;
 };
 
-/// Meets, works, and waits until the peer has finished as well: who leaves early would fail the other's tasks.
+/// Meets, works, and waits until the peer has finished as well: a side that leaves early would fail the other's tasks.
 bool finish(Party& party, bool met, const Link& peer) {
   peer.send(Message(1));
   static_cast<void>(peer.receive());

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <memory>
 
-/// A program of somebody else: it finds a device, maps memory, and resolves every symbol that these libraries need. Its
+/// A program outside pydoca: it finds a device, maps memory, and resolves every symbol that these libraries need. Its
 /// builder may have no exceptions.
 
 #ifdef __cpp_exceptions

@@ -98,7 +98,7 @@ class Stage {
     }
     expect_gone();
   }
-  /// The dropped objects that nobody else held are destroyed.
+  /// The dropped objects are destroyed, unless they are held elsewhere.
   void expect_gone() const {
     for (const auto& [name, object] : watched_) {
       EXPECT_TRUE(object.expired()) << name << " is still there";

@@ -38,7 +38,7 @@ class Exchange {
 
   const std::shared_ptr<ProgressEngine> near = ProgressEngine::create();
   const std::shared_ptr<ProgressEngine> far = ProgressEngine::create();
-  bool far_sleeps = true;  ///< else it polls, and gives its CPU away now and again
+  bool far_sleeps = true;  ///< else it polls, and gives its CPU away at times
 
  protected:
   Exchange() = default;
@@ -165,7 +165,7 @@ struct Phase {
   bool elsewhere;
 };
 
-/// Each side asks the system for its CPUs now and again, and tells the other by the next thing that it does.
+/// Each side asks the system for its CPUs at times, and tells the other by the next thing that it does.
 constexpr int most_rounds = 1000;
 constexpr int steady_rounds = 40;
 

@@ -17,7 +17,7 @@ namespace {
 using detail::Atomic;
 using Order = std::memory_order;
 
-/// Who is notified of operations that fail; none does here.
+/// The context to notify of operations that fail; none fails here.
 struct NoContext final : detail::ReadyNode {
   bool progress_one(bool& /*more*/) noexcept override { return false; }
 };
@@ -61,7 +61,7 @@ struct ReceivingContext {
   void send(std::uint32_t self, EdgeWatch& watch) {
     Sender& sender = senders[self];
     std::uint64_t number = 0;
-    // An engine tries again also when nobody has told it of a receive.
+    // An engine tries again also when it was not told of a receive.
     while (!take(self, number)) {
       tell();
       if (take(self, number)) {

@@ -33,7 +33,7 @@ class MemoryRegion {
   virtual std::string_view lost() const noexcept { return {}; }
 
   /// Withdraws every export and waits for the remote accesses that have begun. again: a peer's access has not ended in
-  /// time, or a signal ended the wait (interrupted()). The exports are withdrawn all the same, and another call waits
+  /// time, or a signal ended the wait (interrupted()). The exports are withdrawn nevertheless, and another call waits
   /// again. If a region is destroyed before a call succeeded, its memory is leaked: a peer could still write into it.
   virtual Status withdraw() noexcept { return Status::success; }
 };

@@ -16,7 +16,7 @@ namespace pydoca {
 
 /// A refusal says why the device lacks something ("rxe0 has no atomics"). It is empty where the device has it.
 struct RdmaCapabilities {
-  std::uint32_t max_send_queue_size = 0;    ///< tasks, but for receives, in flight on one connection
+  std::uint32_t max_send_queue_size = 0;    ///< tasks, except receives, in flight on one connection
   std::uint32_t max_recv_queue_size = 0;    ///< receives in flight in one context
   std::uint32_t max_send_buf_list_len = 0;  ///< elements
   std::uint32_t max_recv_buf_list_len = 0;  ///< elements

@@ -5,7 +5,8 @@
 
 namespace pydoca::detail {
 
-/// Fills bytes, at most 256 of them, with random ones from the kernel, which nobody can guess. Throws operating_system.
+/// Fills bytes, at most 256 of them, with random ones from the kernel, which cannot be guessed. Throws
+/// operating_system.
 void fill_with_random(std::span<std::byte> bytes);
 
 }  // namespace pydoca::detail

@@ -85,7 +85,7 @@ std::string hint_for(std::string_view word, const std::vector<std::string_view>&
 
 std::string_view nearest_to(std::string_view word, const std::vector<std::string_view>& known) {
   constexpr double similar_enough = 0.6;
-  constexpr std::size_t longest = 256;  // nobody mistypes so long a word; the comparison takes its square
+  constexpr std::size_t longest = 256;  // so long a word is not mistyped; the comparison takes its square
   std::pair<double, std::string_view> best{similar_enough, {}};
   for (const std::string_view each : known) {
     if (word.size() <= longest && each.size() <= longest) {

@@ -192,7 +192,7 @@ bool VirtualClock::sleep(Lock& lock, Participant& self) const noexcept {
   return is_interrupted;
 }
 
-/// Whether somebody runs now.
+/// Whether a thread runs now.
 bool VirtualClock::give_turn() noexcept {
   do {
     if (auto* const settle = settle_.load()) {

@@ -40,7 +40,7 @@ constinit Atomic<std::uint32_t> rings_taken{0};
 constinit Atomic<std::uint32_t> names_taken{0};
 constinit Atomic<int> present_file{-1};
 
-/// Who wants the recording. A forked child begins anew.
+/// The users of the recording. A forked child begins anew.
 struct Shares {
   std::mutex mutex;
   std::uint32_t count = 0;
@@ -58,7 +58,7 @@ FileHeader& header() noexcept { return at<FileHeader>(0); }
   throw Error(Status::operating_system, concat("trace: ", what, ": ", system_reason(errno)));
 }
 
-/// Puts blank memory over a recording. Where the system has none, the file's memory stays, which nobody reads.
+/// Puts blank memory over a recording. Where the system has none, the file's memory stays, which is not read.
 void blank() noexcept {
   [[maybe_unused]] const void* const blanked = ::mmap(base.load(), reserved, PROT_READ | PROT_WRITE,
                                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// This process's recording: who looks at what the engine does keeps a share of it. Threads write into rings of their
+/// This process's recording: each reader of what the engine does keeps a share of it. Threads write into rings of their
 /// own, without locks.
 namespace pydoca::detail::trace {
 

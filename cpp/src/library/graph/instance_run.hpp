@@ -91,7 +91,7 @@ class InstanceRun {
   /// The run begins: nothing has started, and every task is claimed, also those of the sub-graphs.
   Status claim() noexcept;
   Status claim(NodeRun& node) noexcept;
-  /// The run ends without a callback: the tasks that are in flight complete for nobody.
+  /// The run ends without a callback: the completions of the tasks that are in flight are dropped.
   void abandon() noexcept;
   /// The run is over: gives back what has not started.
   void unclaim() noexcept;

@@ -23,7 +23,7 @@ namespace {
 using DpaEventClock = std::chrono::steady_clock;
 
 constexpr int dpa_event_looks = 256;  ///< how often a thread looks before it sleeps
-/// Memory of the user may change without waking anybody.
+/// The user's memory may change without a wake-up.
 constexpr std::chrono::milliseconds dpa_silent_slice{1};
 
 /// The counter has one sleeper. One of the threads that wait sleeps for all; the others sleep until it wakes them.
@@ -31,7 +31,7 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
  public:
   DpaSyncEventHandle(std::shared_ptr<SyncEvent> event, std::shared_ptr<library::DpaState> dpa)
       : event_(std::move(event)), dpa_(std::move(dpa)), own_(library::of(*event_)) {
-    epoll_event change{.events = EPOLLIN | EPOLLET, .data = {}};  // nobody reads the descriptor after each wake-up
+    epoll_event change{.events = EPOLLIN | EPOLLET, .data = {}};  // the descriptor is not read after each wake-up
     if (wakes_.get() < 0 || ::epoll_ctl(wakes_.get(), EPOLL_CTL_ADD, own_.counter_->wake_fd(), &change) != 0) {
       throw Error(Status::operating_system, "give sync event to the DPA: no descriptor is left for its wake-ups");
     }

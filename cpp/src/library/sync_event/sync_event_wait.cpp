@@ -42,7 +42,7 @@ namespace {
 
 /// Looks between two looks at the clock and at what else may end a wait.
 constexpr int looks_per_round = 64;
-/// A busy wait that took longer gives its core away now and again: the process that changes the value may need it.
+/// A busy wait that took longer gives its core away at times: the process that changes the value may need it.
 constexpr auto spin_time = std::chrono::microseconds(50);
 
 /// The status that ends a wait before its value comes, or success. Only long waits check for a removal.

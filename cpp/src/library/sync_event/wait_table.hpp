@@ -16,11 +16,11 @@ enum class WaitCondition : std::uint8_t { equal, unequal, greater };
 inline constexpr std::uint64_t max_greater_value = 254;
 
 /// Pending waits on one counter, found by the value that ends them: what a new value costs depends on how many waits it
-/// ends, not on how many there are. Waits for equality lie in a hash table under (mask, value). So do waits for a
-/// greater value, whose values are few: each mask has a bit for each of them. Waits for inequality lie in one list per
-/// mask: while they are pending, all of them wait for the end of the same masked value.
-/// T has value() - up to max_greater_value in a wait for a greater one -, mask(), condition(), group() - a number below
-/// max_groups for each mask - and the links next_ and prev_, which the table uses while it has the wait.
+/// ends, not on how many there are. Waits for equality lie in a hash table under (mask, value). Waits for a greater
+/// value also lie there; their values are few, and each mask has a bit for each of them. Waits for inequality lie in
+/// one list per mask: while they are pending, all of them wait for the end of the same masked value. T has value() - up
+/// to max_greater_value in a wait for a greater one -, mask(), condition(), group() - a number below max_groups for
+/// each mask - and the links next_ and prev_, which the table uses while it has the wait.
 template <typename T>
 class WaitTable {
  public:

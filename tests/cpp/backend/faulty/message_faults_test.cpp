@@ -74,7 +74,7 @@ TEST_F(ComchFaults, ADelayedSendHoldsUpThoseBehindIt) {
   send("one");
   send("two");
   send("three");
-  client->context->connection()->pause();  // as long as it does not receive, it sends all the same
+  client->context->connection()->pause();  // as long as it does not receive, it still sends
   const auto run_for = [&](auto done) {
     while (!done() && (client->engine->progress() + server->engine->progress() != 0 || client->engine->wait(1000))) {
     }

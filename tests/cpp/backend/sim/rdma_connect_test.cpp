@@ -17,7 +17,7 @@
 namespace pydoca::silent_peer {
 namespace {
 
-/// Details of a connection whose owner nobody hears of.
+/// Details of a connection whose owner does not answer.
 class SilentPeer {
  public:
   explicit SilentPeer(const RdmaConnection& connection) {

@@ -44,7 +44,7 @@ std::vector<Bytes> inflate_seeds();
 void run_owner(std::span<const std::byte> input);
 std::vector<Bytes> owner_seeds();
 
-/// A packet at a socket, with descriptors that nobody asked for. The first byte chooses the reader.
+/// A packet at a socket, with descriptors that were not asked for. The first byte chooses the reader.
 void run_packet(std::span<const std::byte> input);
 std::vector<Bytes> packet_seeds();
 

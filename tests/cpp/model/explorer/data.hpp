@@ -33,7 +33,7 @@ class Data {
     }
     value_ = std::move(value);
   }
-  /// Frees it: nobody may access it any more.
+  /// Frees it: no thread may access it any more.
   void end(Where where = Where::current()) {
     write(T{}, where);
     is_gone_ = true;

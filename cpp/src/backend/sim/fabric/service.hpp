@@ -13,8 +13,8 @@ namespace pydoca::sim {
 
 /// The thread that answers importers of this process's memory: it waits for all connections between owners and
 /// importers. One a process, started on first use, never joined. A forked child has none of its parent's connections,
-/// and starts a service of its own when it needs one. While there are connections to other processes it looks now and
-/// then whether these have ended: the end of a connection can come seconds after its process's.
+/// and starts a service of its own when it needs one. While there are connections to other processes it checks at times
+/// whether these have ended: the end of a connection can come seconds after its process's.
 class Service {
  public:
   using Id = std::uint64_t;  ///< identifies a connection; never used twice

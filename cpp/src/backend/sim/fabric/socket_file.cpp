@@ -106,7 +106,7 @@ SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
   return *this;
 }
 
-/// Leaves a file that has taken its place, after somebody has removed the directory.
+/// Leaves a file that has taken its place, when the directory was removed.
 void SocketFile::remove(const Entry& entry) noexcept {
   try {
     const std::string path = entry.address.path();

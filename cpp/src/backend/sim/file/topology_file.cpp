@@ -63,7 +63,7 @@ Function read_function(const Table& table, std::size_t index, const std::string&
   return function;
 }
 
-/// What the functions of one side have in common: the keys of a function but for its names, addresses and numbers.
+/// What the functions of one side have in common: the keys of a function except its names, addresses and numbers.
 void read_common(const Table& card, const char* side, Function& function, const std::string& of_card) {
   constexpr std::array<std::string_view, 15> own{"name",    "pci_addr",    "side",       "func_type",  "parent",
                                                  "profile", "representor", "iface_name", "ibdev_name", "vuid",

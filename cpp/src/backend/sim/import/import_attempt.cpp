@@ -45,7 +45,7 @@ std::string owner_of(const Blob& blob) {
 /// Waits until more steps may be possible, for a slice at most.
 void wait_for_owner(int fd) noexcept {
   if (fd < 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // an owner that has room tells nobody
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // an owner that has room again does not say so
     return;
   }
   pollfd answer{.fd = fd, .events = POLLIN, .revents = 0};

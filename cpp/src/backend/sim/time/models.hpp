@@ -15,7 +15,7 @@ Timing present_timing_of(std::string_view device);
 
 /// The model of a function by the configuration in force; null where nothing of it is modelled.
 std::shared_ptr<FunctionModel> model_of(const Function& function);
-/// Another number for each configuration, but for one without any model that follows such a one.
+/// Another number for each configuration, except for one without any model that follows such a one.
 std::uint64_t config_number() noexcept;
 
 }  // namespace pydoca::sim

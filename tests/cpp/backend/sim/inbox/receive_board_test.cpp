@@ -63,7 +63,7 @@ TEST(ReceiveBoard, TellsWhatNobodyHasTakenFromNonsense) {
 
 TEST(ReceiveBoard, GivesUpOnABoardThatAPeerHasWrittenOver) {
   BoardRig rig;
-  rig.state.posted.store(~std::uint64_t{0});  // more receives than anybody can try
+  rig.state.posted.store(~std::uint64_t{0});  // more receives than can be tried
   EXPECT_FALSE(rig.board.take(1).has_value());
   rig.state.taken.store(~std::uint64_t{0});
   EXPECT_FALSE(rig.board.take(1).has_value());
