@@ -129,7 +129,7 @@ struct Setting {
   std::shared_ptr<Mmap> map;
 };
 
-/// The unit of work is size bytes: of them a figure's time is more than a call's.
+/// The unit of work is size bytes: a figure's time for them is more than a call's.
 Figure figure(std::string name, double target, std::size_t size, std::function<void(std::uint64_t)> work,
               std::function<void(std::uint64_t)> floor) {
   return {std::move(name), Rule::cost_ratio_at_most, target, std::min<std::uint64_t>(16 * mi / size, 20'000),

@@ -73,7 +73,7 @@ RdmaTransport to_transport(py::handle value);
 /// "ipv4", "ipv6" or "gid".
 RdmaAddressType to_address_type(py::handle value);
 
-/// The number of the name; what: of the message. Throws TypeError unless it is a str.
+/// The number of the name; what begins the message. Throws TypeError unless it is a str.
 std::uint64_t to_enumerator(py::handle name, std::string_view what, std::span<const std::string_view> names);
 
 using MacAddr = std::array<std::uint8_t, 6>;

@@ -37,7 +37,7 @@ py::object take_task_of_connection(PyObject* self, RdmaGiven<kind> operands, py:
   return take_task_with<kind>(rdma.ptr(), std::move(operands), connection, user_data, submit);
 }
 
-/// A method of RdmaConnection; of Rdma for a receive.
+/// A method of RdmaConnection, or for a receive of Rdma.
 template <RdmaTaskKind kind>
 PyMethodDef method(const char* doc) {
   constexpr auto make = kind == RdmaTaskKind::receive ? &take_task<kind> : &take_task_of_connection<kind>;

@@ -50,7 +50,8 @@ py::list contexts_of(const EngineObject& self) {
   return list;
 }
 
-/// For displays: of at most max_contexts contexts, oldest first, with at most max_tasks tasks in flight together.
+/// The snapshots for displays: at most max_contexts contexts, oldest first, with at most max_tasks tasks in flight
+/// together.
 py::list snapshots_of(const EngineObject& self, std::size_t max_contexts, std::size_t max_tasks) {
   py::list list;
   for (const ContextObject* const context : self.contexts()) {

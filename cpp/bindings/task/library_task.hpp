@@ -71,7 +71,7 @@ class LibraryTaskObject : public TaskObject {
   /// A derived class gives the slot its operands, then calls this.
   void set_operands() override;
   void forget_operands() noexcept override;
-  /// What a setter of a derived class has against it at this moment; throws. what: of the message.
+  /// What a setter of a derived class has against it at this moment; throws. what begins the message.
   virtual void require_settable(std::string_view /*name*/, const std::string& /*what*/) const {}
 
  private:

@@ -268,7 +268,7 @@ void TaskObject::explain(Status status) noexcept {
 
 void TaskObject::note_failure(Status status, bool calls_back) {
   explain(status);
-  // A flushed task is a consequence: of a stop, or of another task's failure. A graph's instance tells of its nodes.
+  // A flushed task is a consequence of a stop, or of another task's failure. A graph's instance tells of its nodes.
   const bool is_expected =
       !calls_back || status == Status::shutdown || abandoned_ || freed_in_flight_ || may_be_dropped();
   if (!is_expected && callbacks_->on_error.is_none()) {

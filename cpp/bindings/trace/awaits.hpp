@@ -17,7 +17,7 @@ struct TracedWait {
 
 /// The coroutine that runs now begins to wait. A frame that pydoca's own modules run counts as its caller.
 TracedWait begin_traced_wait() noexcept;
-/// The coroutine has its result. id: of what it waited for.
+/// The coroutine has its result. id: what it waited for.
 void end_traced_wait(const TracedWait& wait, std::uint64_t id) noexcept;
 
 }  // namespace pydoca::bindings

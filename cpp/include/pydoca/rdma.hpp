@@ -80,7 +80,7 @@ class RdmaAddress {
 class RdmaTask : public Task {
  public:
   RdmaTaskKind kind() const noexcept { return kind_; }
-  /// The one that it goes over; of a receive, once successful, the one that it came over. Null otherwise.
+  /// The one that it goes over; a receive that succeeded has the one that it came over. Null otherwise.
   const std::shared_ptr<RdmaConnection>& connection() const noexcept { return connection_; }
   // The operands; null or 0 for those that the kind has not.
   Buf* src_buf() const noexcept;
@@ -104,10 +104,11 @@ class RdmaTask : public Task {
   Status set_add_data(std::uint64_t value) noexcept;
   Status set_immediate_data(std::uint32_t value) noexcept;
 
-  // Once successful: of receive, read and remote_net_sync_event_get; the others of receive only.
+  // These are valid once the task has succeeded: result_len() for receive, read and remote_net_sync_event_get, the
+  // others for receive only.
   std::uint64_t result_len() const noexcept;             ///< bytes
   RdmaOpcode result_opcode() const noexcept;             ///< how the peer sent it
-  std::uint32_t result_immediate_data() const noexcept;  ///< big-endian; of the opcodes with one
+  std::uint32_t result_immediate_data() const noexcept;  ///< big-endian; only opcodes with an immediate have it
 
  protected:
   // library::RdmaTask derives.
@@ -276,8 +277,8 @@ class Rdma : public Context {
   std::uint8_t rnr_retry_count() const noexcept;
 
   // Connections. Throws bad_state unless running, not_permitted in another thread than the engine's.
-  /// A connection to be made by exchanging details() with the peer's, by any means (doca_rdma_export). Throws full when
-  /// there are max_num_connections().
+  /// A connection that is made by exchanging details() with the peer's, by any means (doca_rdma_export). Throws full
+  /// when there are max_num_connections().
   std::shared_ptr<RdmaConnection> export_connection();
   /// Connects an exported connection with the peer whose details() these are (doca_rdma_connect). It takes tasks at
   /// once; progress() also reports the establishment. Throws invalid_value for damaged details and for a connection

@@ -75,10 +75,9 @@ struct Cards {
 void add_cards(Topology& topology, const Cards& cards);
 
 /// The DOCA Core guide's machine: host functions pf0 0b:00.0, pf1 0b:00.1, pf0vf0 0b:00.2, pf0vf1 0b:00.3, pf1vf0
-/// 0b:00.4; on the DPU p0 03:00.0 and p1 03:00.1 with SFs p0s0 and p1s0. Representors of
-/// p0: hpf0, hpf0vf0, hpf0vf1, pf0sf0; of p1: hpf1, hpf1vf0, pf1sf0. host_pci_addr: the address of pf0; in other
-/// chapters of the guide it is b1:00.0. Throws invalid_value for an unknown profile, and for an address that is not a
-/// card's first.
+/// 0b:00.4; on the DPU p0 03:00.0 and p1 03:00.1 with SFs p0s0 and p1s0. Representors on p0: hpf0, hpf0vf0, hpf0vf1,
+/// pf0sf0; on p1: hpf1, hpf1vf0, pf1sf0. host_pci_addr: the address of pf0; in other chapters of the guide it is
+/// b1:00.0. Throws invalid_value for an unknown profile, and for an address that is not a card's first.
 Topology default_topology(std::string_view profile = "bluefield3", std::string_view host_pci_addr = "0b:00.0");
 /// "bluefield2", "bluefield3", or "all", a card that has every engine: the engines and limits of a function of that
 /// card on that side. Throws invalid_value, listing the profiles.

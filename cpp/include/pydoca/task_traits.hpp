@@ -71,7 +71,7 @@ struct TaskTraits {
   constexpr bool has(std::string_view wanted) const noexcept { return find(wanted) != none; }
   constexpr bool has(OperandType wanted) const noexcept { return find(wanted) != none; }
 
-  /// The buf on this side; of a task with two, the one that is filled.
+  /// The buf on this side; a task with two has the one that is filled.
   constexpr const Operand& local() const noexcept {
     return operands[has(OperandType::target) ? find(OperandType::target) : find(OperandType::source)];
   }

@@ -45,13 +45,13 @@ enum class TraceEventKind : std::uint8_t {
   submit = 1,      ///< a task was submitted, to move value bytes, or refused with status
   complete = 2,    ///< a task's completion was delivered, with status, just before its callback
   state = 3,       ///< a context went from state previous to value
-  work = 4,        ///< a simulated device's worker did bytes of an operation; duration: of the work
+  work = 4,        ///< a simulated device's worker did bytes of an operation; duration: the work's
   sent = 5,        ///< the message of this number left on the connection of this id; RDMA: was submitted
   received = 6,    ///< the message of this number arrived
   event_set = 7,   ///< a sync event was set to value by the CPU
   event_add = 8,   ///< value was added to a sync event by the CPU
-  event_wait = 9,  ///< the CPU waited for a sync event; duration: of the wait
-  await = 10,      ///< a coroutine, the subject, waited; duration: of the wait
+  event_wait = 9,  ///< the CPU waited for a sync event; duration: the wait's
+  await = 10,      ///< a coroutine, the subject, waited; duration: the wait's
 };
 
 enum class TraceNameKind : std::uint16_t {
@@ -89,7 +89,7 @@ struct TraceEvent {
   std::uint64_t time = 0;      ///< when it began, nanoseconds of CLOCK_MONOTONIC
   std::uint64_t duration = 0;  ///< nanoseconds, at most some seconds; 0: an instant
   std::uint64_t id = 0;        ///< the task's, connection's or sync event's
-  std::uint64_t value = 0;     ///< see the kind; of messages their number
+  std::uint64_t value = 0;     ///< see the kind; a message's is its number
   std::uint32_t bytes = 0;     ///< length of a message or a piece of work, up to 4 GiB - 1
   std::uint32_t subject = 0;   ///< in the process's names: the context, device, event or coroutine
   std::uint32_t task = 0;      ///< index in the process's names: the kind of a task; 0: not known

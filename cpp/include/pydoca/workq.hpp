@@ -37,7 +37,7 @@
 /// | doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
 namespace pydoca::workq {
 
-/// What a job does; of an event, which job has ended.
+/// What a job does; an event says which job has ended.
 enum class JobType : std::uint8_t {
   dma_memcpy,
   sha1,

@@ -32,7 +32,7 @@ class Operands {
     return list == nullptr || !list->is_free();
   }
 
-  /// Whether a list on this side breaks a limit: of its place, its length or its memory.
+  /// Whether a list on this side breaks a limit of its place, its length or its memory.
   static bool break_limit(Violation* why, const char* operand, const Buf& list, std::uint32_t max_elements,
                           const char* setting, const Device& device) noexcept {
     if (!list.leads_list()) [[unlikely]] {

@@ -1,4 +1,4 @@
-/// Traces: of tasks, contexts, events and messages in this process.
+/// Traces of tasks, contexts, events and messages in this process.
 #include "pydoca/trace.hpp"
 
 #include "detail/trace/recorder.hpp"

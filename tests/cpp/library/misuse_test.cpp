@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-/// What DOCA answers to misuse, a case for each row of the checklist that pydoca follows: of the calls that exist here.
+/// What DOCA answers to misuse, a case for each row of the checklist that pydoca follows, where the calls exist here.
 /// tests/py/engine/test_misuse.py has the same rows, through Python.
 
 namespace pydoca {

@@ -35,7 +35,7 @@ class Counter {
   /// Says before the first change whether changes take time. After this call, changes do not wait; the caller asks when
   /// a change that is to begin now is due, and calls them then.
   virtual bool leave_waiting_to_caller() noexcept { return false; }
-  /// A moment of detail::now(), not before that of the last call. adds: of fetch_add().
+  /// A moment of detail::now(), not before that of the last call. adds: whether it is fetch_add().
   virtual std::uint64_t due_of_update(bool /*adds*/) noexcept { return 0; }
 
   /// At an owner: the number of importers' deaths that a wait has reported so far. A wait notes it as it begins, for

@@ -56,8 +56,8 @@ struct RdmaOperation : Operation {
 
   std::uint64_t operand = 0;  ///< what to add, or to swap in
   std::uint64_t compare = 0;
-  std::uint32_t immediate = 0;  ///< as DOCA has it, big-endian; of a receive: what came with the message
-  std::uint32_t message = 0;    ///< its number in traces, 0: none; of a receive: what came with it, as immediate
+  std::uint32_t immediate = 0;  ///< as DOCA has it, big-endian; in a receive: what came with the message
+  std::uint32_t message = 0;    ///< its number in traces, 0: none; in a receive: what came with it, as immediate
 
   /// What a receive was filled by, once it is back with success; null once that queue pair is destroyed.
   QueuePair* queue_pair = nullptr;

@@ -17,7 +17,7 @@ namespace {
 
 using detail::concat;
 
-/// As much of a server's reason as is kept, in memory that is there by then.
+/// The part of a server's reason that is kept, in memory that is there by then.
 constexpr std::size_t max_refusal = 255;
 /// A client that has waited so long for its server says so.
 constexpr std::chrono::seconds unremarkable_wait{1};

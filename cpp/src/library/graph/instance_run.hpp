@@ -56,7 +56,7 @@ class NodeRun final : public Task::Observer {
 /// fails ends the run when the nodes that were started have ended. Replays a flat copy of the plan.
 class InstanceRun {
  public:
-  /// successors: of all nodes, as Graph::start() has laid them out; they and deferred outlive this.
+  /// successors are those of all nodes, as Graph::start() has laid them out; they and deferred outlive this.
   InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors, DeferredNodes& deferred,
               InstanceCallbacks callbacks);
   ~InstanceRun();
@@ -80,7 +80,7 @@ class InstanceRun {
   GraphInstance::NodeState node_state(std::size_t node) const noexcept { return nodes_[node].state_; }
   /// Call only when the graph is timed.
   GraphInstance::NodeTimes node_times(std::size_t node) const noexcept { return times_[node]; }
-  /// Why that node failed: of the moment when it did, as its task may be gone since then.
+  /// Why that node failed, recorded when it did, as its task may be gone since then.
   const std::string& why() const noexcept { return why_; }
   Graph& graph() const noexcept { return instance_.graph(); }
 

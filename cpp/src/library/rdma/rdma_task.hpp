@@ -62,7 +62,7 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
 
   const bool fills_;      ///< the buf on this side is filled, not sent
   Buf* here_ = nullptr;   ///< what is sent, or filled: src, dst or result, as the kind has it
-  Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
+  Buf* there_ = nullptr;  ///< the peer's memory: src of a read, else dst
 };
 
 /// Here, as the context completes its tasks without a call.

@@ -62,7 +62,7 @@ class Execution {
   /// Runs all threads to their ends. False when the model failed; its threads then stay where they were.
   bool run();
 
-  // The operations of a model's threads; of other code they take effect at once.
+  // The operations of a model's threads; those of other code take effect at once.
   Word load(const Cell& cell, std::memory_order order, const Site& site) noexcept;
   void store(const Cell& cell, Word value, std::memory_order order, const Site& site) noexcept;
   Word change(const Cell& cell, Change function, Word operand, std::memory_order order, const Site& site) noexcept;

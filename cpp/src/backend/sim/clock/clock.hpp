@@ -15,7 +15,7 @@ class Clock {
 
   Status read(backend::DeviceClock clock, std::uint64_t& value) const noexcept;
 
-  // nanoseconds: of CLOCK_MONOTONIC_RAW; epoch: of CLOCK_REALTIME.
+  // nanoseconds: a time of CLOCK_MONOTONIC_RAW; epoch: a time of CLOCK_REALTIME.
   std::uint64_t cycles_at(std::uint64_t nanoseconds) const noexcept;
   std::uint64_t time_at(std::uint64_t nanoseconds, std::uint64_t epoch) const noexcept;
 

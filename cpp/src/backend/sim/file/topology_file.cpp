@@ -37,7 +37,7 @@ void add_defaults(DeviceProperties& properties, const Table& table, std::size_t 
   }
 }
 
-/// profile: of a function that names none.
+/// profile is that of a function that names none.
 Function read_function(const Table& table, std::size_t index, const std::string& profile) {
   const std::string number = concat("function ", index + 1);
   detail::require_known(table, number + ": key", keys_of_functions());

@@ -36,7 +36,7 @@ struct Blob {
   std::uint32_t slot = 0;  ///< an index into the owner's table of exports
   std::uint64_t base = 0;  ///< an address of the owner
   std::uint64_t length = 0;
-  Access access{};  ///< pci_read_only or pci_read_write; of net_memory: RDMA flags
+  Access access{};  ///< pci_read_only or pci_read_write; net_memory has RDMA flags
   Key boot_id{};
   std::uint64_t fabric_hash = 0;
   Key socket_key{};  ///< where the owner listens

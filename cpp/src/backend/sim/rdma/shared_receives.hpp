@@ -82,7 +82,7 @@ class SharedReceives {
 
   Slot& slot_of(std::uint64_t number) noexcept { return slots_[board_.index_of(number)]; }
   bool is_admitted(std::uint32_t peer) const noexcept { return peer < peers_.size() && peers_[peer].admitted; }
-  /// The oldest receive that no message has, of those that no peer has taken if possible; null when there is none.
+  /// The oldest receive that no message has, if possible one that no peer has taken; null when there is none.
   Slot* first_free() noexcept;
   backend::RdmaOperation* close(Slot& slot) noexcept;
   bool restore_for(std::uint32_t peer) noexcept;

@@ -61,7 +61,7 @@ class Timeline {
   std::vector<std::uint32_t> due_;  ///< a heap, the first on top
   std::vector<Recent> recent_;
   std::uint64_t next_number_ = 0;
-  std::uint64_t floor_ = 0;  ///< no operation that is added now may be due before: of those that left the window
+  std::uint64_t floor_ = 0;  ///< no operation that is added now may be due before; those that left the window set it
 };
 
 }  // namespace pydoca::sim

@@ -45,7 +45,7 @@ class Workload {
 /// that polls, or do them whole.
 class WorkEngine {
  public:
-  /// name: of the device, for traces; it outlives the engine.
+  /// name is the device's, for traces; it outlives the engine.
   WorkEngine(const std::atomic<bool>& removed, std::string_view name, Side side)
       : removed_(removed), name_(name), side_(side) {}
   ~WorkEngine();
@@ -70,9 +70,9 @@ class WorkEngine {
 
   /// Gives a checked operation to the workers. operation.queue: its Workload.
   void push(backend::DataOperation& operation) noexcept;
-  /// Does one piece on the calling core; false when there is none. own: of the queue that belongs to the calling
-  /// thread, if there is one; its finished operations need no detour. Only workers (own is null) do operations that are
-  /// not cut, which may take long.
+  /// Does one piece on the calling core; false when there is none. own is the queue that belongs to the calling thread,
+  /// if there is one; its finished operations need no detour. Only workers (own is null) do operations that are not
+  /// cut, which may take long.
   bool work_one(Workload* own) noexcept;
   /// Takes back the operations of one queue, which operation.queue names, if no piece of them was begun; they come as a
   /// list linked by next.
