@@ -15,7 +15,7 @@ language = "en"
 
 extensions = ["myst_nb", "extension"]
 
-exclude_patterns = ["extension"]
+exclude_patterns = ["extension", "reference"]  # the reference's programs stand in its pages
 
 # Notebooks are committed with their outputs.
 nb_execution_mode = "off"

@@ -9,6 +9,7 @@ from typing import Any
 import pydoca
 from extension import docstrings
 from extension.python_entries import class_lines, function_lines
+from extension.python_examples import program_lines, require_pages
 from extension.python_names import MODULES, RETURNED, home_of_class, homes, returned_by, stub_of
 from pydoca.cli.explain._names import names_in
 
@@ -64,13 +65,14 @@ def pages() -> Iterator[tuple[str, str]]:
         if not inspect.ismodule(value) and is_at_home(name, value):
             by_page[stem_of(name, value)].append(name)
     for stem, names in by_page.items():
-        text = page(TITLES[stem], "pydoca", pydoca, names)
+        text = page(stem, TITLES[stem], "pydoca", pydoca, names)
         yield f"python/{stem}.rst", text + ("\n".join(returned()) if stem == "awaitable" else "")
     for module, title in MODULE_TITLES.items():
         found = MODULES[module]
         names = [name for name in names_in(found) if is_at_home(f"{module}.{name}", getattr(found, name))]
-        yield f"python/{module}.rst", page(title, f"pydoca.{module}", found, names)
+        yield f"python/{module}.rst", page(module, title, f"pydoca.{module}", found, names)
     yield "python/index.md", "\n".join(index(by_page))
+    require_pages({*TITLES, *MODULE_TITLES, BENCH})
 
 
 def is_at_home(name: str, value: object) -> bool:
@@ -101,9 +103,10 @@ def index(by_page: dict[str, list[str]]) -> Iterator[str]:
     yield from ("", ":::{toctree}", ":hidden:", "", *TITLES, *MODULE_TITLES, BENCH, ":::")
 
 
-def page(title: str, module_name: str, module: Any, names: Iterable[str]) -> str:
+def page(stem: str, title: str, module_name: str, module: Any, names: Iterable[str]) -> str:
     lines = [title, "=" * len(title), ""]
     lines += module_head(module_name, module)
+    lines += program_lines(stem)
     for name in names:
         value = getattr(module, name)
         if inspect.isclass(value):

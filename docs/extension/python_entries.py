@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 
 from extension import docstrings
+from extension.python_examples import name_lines
 from extension.python_names import home_of_class, is_public, own_members
 from extension.python_signatures import field_types, signature_of, type_of
 
@@ -25,7 +26,8 @@ def described(directive: str, signature: str, options: Iterable[str], body: Iter
 
 def function_lines(name: str, value: object) -> Iterator[str]:
     if callable(value):
-        yield from described("function", name + signature_of(value), (), docstrings.rst_of(value))
+        body = [*docstrings.rst_of(value), *name_lines(public_name(name, value))]
+        yield from described("function", name + signature_of(value), (), body)
     else:
         yield from described("data", name, (f":type: {type(value).__name__}",), ())
 
@@ -33,6 +35,7 @@ def function_lines(name: str, value: object) -> Iterator[str]:
 def class_lines(name: str, owner: type, made_by: str = "") -> Iterator[str]:
     """The lines of a class. made_by replaces the parameters when objects are not made by calling it."""
     body = [*bases(owner), *docstrings.rst_of(owner), "", *([made_by, ""] if made_by else [])]
+    body += name_lines(home_of_class(owner))
     fields = field_types(owner)
     for field, type_text in fields.items():
         body += described("attribute", field, (f":type: {type_text}",), ())
@@ -59,18 +62,26 @@ def bases(owner: type) -> Iterator[str]:
         yield from (f"Is also: {', '.join(kept)}", "")
 
 
+def public_name(name: str, value: object) -> str:
+    """Of a function: with the module below pydoca that it is a name of."""
+    module = getattr(value, "__module__", None) or ""
+    return f"{module}.{name}".removeprefix("pydoca.") if module.startswith("pydoca.") else name
+
+
 def member_lines(owner: type, name: str, value: object) -> Iterator[str]:
+    lines = tuple(name_lines(f"{home_of_class(owner)}.{name}"))
     if issubclass(owner, enum.Enum) and isinstance(value, owner):
         yield from described("attribute", name, (f":value: {value.value!r}",), ())
     elif isinstance(value, staticmethod | classmethod):
         option = ":staticmethod:" if isinstance(value, staticmethod) else ":classmethod:"
         bound = getattr(owner, name)
-        yield from described("method", name + signature_of(bound), (option,), docstrings.rst_of(bound))
+        yield from described("method", name + signature_of(bound), (option,), (*docstrings.rst_of(bound), *lines))
     elif inspect.isdatadescriptor(value):
         type_text = type_of(owner, name, value)
-        yield from described("property", name, [f":type: {type_text}"] if type_text else (), docstrings.rst_of(value))
+        body = (*docstrings.rst_of(value), *lines)
+        yield from described("property", name, [f":type: {type_text}"] if type_text else (), body)
     elif callable(value):
         signature = signature_of(getattr(owner, name))
-        yield from described("method", name + signature, (), docstrings.rst_of(value))
+        yield from described("method", name + signature, (), (*docstrings.rst_of(value), *lines))
     else:
         yield from described("attribute", name, (), ())

@@ -9,6 +9,7 @@ from typing import Any
 
 from extension import docstrings
 from extension.python_entries import class_lines, described, function_lines
+from extension.python_examples import program_lines
 from extension.python_names import bench, bench_package
 from extension.python_signatures import signature_of
 from pydoca.qualify.measure import Measure, Measurement
@@ -37,6 +38,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def lines() -> Iterator[str]:
     yield from (TITLE, "=" * len(TITLE), "", HEAD)
     yield from (f".. py:module:: {bench_package.__name__}", "", *docstrings.rst_of(bench_package), "")
+    yield from program_lines("bench")
     for module in sorted(bench(), key=place):
         yield from module_lines(module)
     yield from fixture_lines()
