@@ -13,7 +13,7 @@ author = "the authors of pydoca"
 version = release = pydoca.__version__
 language = "en"
 
-extensions = ["myst_nb", "extension"]
+extensions = ["myst_nb", "sphinx_copybutton", "extension"]
 
 exclude_patterns = ["extension", "reference"]  # the reference's programs stand in its pages
 
@@ -28,6 +28,9 @@ html_title = f"pydoca {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["names.js"]
+# A button copies the commands of a console without the prompt and the output; what a program prints has none.
+copybutton_prompt_text = "$ "
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"
 smartquotes = False  # "--side" is an option, not a dash
 html_copy_source = False
 html_show_copyright = False
