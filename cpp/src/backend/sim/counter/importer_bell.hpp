@@ -29,7 +29,7 @@ class ImporterBell {
     bell_.importer_cpus().store(own_cpus());
   }
 
-  /// The importer has changed the counter. From any thread.
+  /// The importer has changed the counter. Any thread may call it.
   void ring() noexcept {
     if (bell_.take_owner()) [[unlikely]] {
       bell_.importer_cpus().store(own_cpus());
@@ -40,7 +40,7 @@ class ImporterBell {
       relay();
     }
   }
-  /// As Counter::may_change_elsewhere().
+  /// Does what Counter::may_change_elsewhere() does.
   bool may_change_elsewhere(Cpus here) noexcept {
     bell_.importer_cpus().store(here);
     return bell_.is_silent() || bell_.owner_cpus().load().may_run_beside(here);

@@ -40,7 +40,8 @@ class OwnerBells {
     }
   }
   void wake_owner() noexcept { wakes_.wake(); }
-  /// As Counter::may_change_elsewhere(). Of an importer's change by way of the owner the others know where that was.
+  /// Does what Counter::may_change_elsewhere() does. When an importer changes the counter by way of the owner, the
+  /// others know where that was.
   bool may_change_elsewhere(Cpus here) noexcept;
 
   // The owner's sleeper:

@@ -50,7 +50,7 @@ class Inbox {
   void withdraw() noexcept { region_.abandon(); }
   InboxPage& page() noexcept { return *page_; }
   MessageRing& ring() noexcept { return ring_; }
-  /// By which the peer wakes this process.
+  /// The socket by which the peer wakes this process.
   int socket() const noexcept { return sockets_.first.get(); }
   std::uint64_t token() const noexcept { return token_; }
 

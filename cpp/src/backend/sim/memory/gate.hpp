@@ -37,7 +37,7 @@ class Gate {
   }
   Reason reason() const noexcept { return static_cast<Reason>(closed_.load(std::memory_order_acquire)); }
   bool is_closed() const noexcept { return reason() != open; }
-  /// After close(): whether no access is under way.
+  /// Whether no access is under way, once it is closed.
   bool is_empty() const noexcept { return inside_.load(std::memory_order_seq_cst) == 0; }
 
   /// The importer says that its import succeeded.

@@ -20,7 +20,7 @@ using HelloFrame = std::array<std::byte, 1024>;
 struct Hello {
   backend::ChannelOptions options;
   std::string_view fabric;
-  std::string_view pci_addr;  ///< of the function that the client is on
+  std::string_view pci_addr;  ///< names the function that the client is on
   std::string_view service;
 };
 
