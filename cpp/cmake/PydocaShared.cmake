@@ -17,7 +17,7 @@ foreach(part TESTS BENCHMARKS PYTHON FUZZER)
   endif()
 endforeach()
 
-# Before 1.0 a minor version may change what programs were compiled with (docs/support.md).
+# A minor version before 1.0 may change what programs were compiled with (docs/support.md).
 set(pydoca_abi ${PROJECT_VERSION_MAJOR})
 if(pydoca_abi EQUAL 0)
   set(pydoca_abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})

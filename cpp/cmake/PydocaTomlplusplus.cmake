@@ -12,5 +12,5 @@ endif()
 
 add_library(pydoca_tomlplusplus INTERFACE)
 target_include_directories(pydoca_tomlplusplus SYSTEM INTERFACE ${PYDOCA_TOMLPLUSPLUS_INCLUDE_DIR})
-# As for fmt: a program may have toml++ of another version.
+# The reason is that of fmt: a program may have toml++ of another version.
 target_compile_definitions(pydoca_tomlplusplus INTERFACE toml=pydoca_toml)

@@ -6,8 +6,8 @@
 
 #pragma GCC visibility push(default)
 
-/// Of the builds for pydoca's own tests: threads of virtual time that give way in the middle of protocols, and mistakes
-/// in these protocols.
+/// The builds for pydoca's own tests have these: threads of virtual time that give way in the middle of protocols, and
+/// mistakes in these protocols.
 namespace pydoca::sim {
 
 /// What a thread may hold where it gives its turn to others, such as an interpreter's lock.
