@@ -65,7 +65,7 @@ struct Places {
   std::shared_ptr<pydoca::Mmap> map = pydoca::Mmap::create();
   std::shared_ptr<pydoca::BufInventory> inventory = pydoca::BufInventory::create(3);
   pydoca::BufRef source;
-  pydoca::BufRef target;  ///< of the copy; the source of the digest, when it has data
+  pydoca::BufRef target;  ///< the copy's destination, and the digest's source
   pydoca::BufRef digest;
 };
 

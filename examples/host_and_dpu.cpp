@@ -171,7 +171,7 @@ class HostProcess {
   }
   ~HostProcess() {
     if (pid_ > 0) {
-      ::kill(pid_, SIGTERM);  // without its DPU it would wait for ever
+      ::kill(pid_, SIGTERM);  // it would wait for ever without its DPU
       ::waitpid(pid_, nullptr, 0);
     }
   }

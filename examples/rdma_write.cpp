@@ -75,7 +75,7 @@ void write(Peer& from, Peer& to, const std::shared_ptr<pydoca::Device>& device, 
   require(from.rdma->send(*from.connection, nullptr, 0, pydoca::Into(told)), "take a send task");
   require(arrived->submit(), "post a receive");
   require(written->submit(), "write");
-  require(told->submit(), "send");  // behind the write: it arrives when the data is there
+  require(told->submit(), "send");  // it arrives when the data of the write is there
   while (from.rdma->num_inflight_tasks() + to.rdma->num_inflight_tasks() > 0) {
     engine.progress();
   }

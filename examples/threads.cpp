@@ -26,7 +26,7 @@ namespace {
 using pydoca::Status;
 
 constexpr std::size_t size = 1 << 20;  ///< bytes of a copy, which the device does in its own time
-constexpr std::size_t copies = 50;     ///< of each thread
+constexpr std::size_t copies = 50;     ///< each thread's number of copies
 constexpr std::size_t threads = 4;
 
 void require(Status status, std::string_view what) {

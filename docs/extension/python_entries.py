@@ -63,7 +63,7 @@ def bases(owner: type) -> Iterator[str]:
 
 
 def public_name(name: str, value: object) -> str:
-    """Of a function: with the module below pydoca that it is a name of."""
+    """A function's name, with the module below pydoca that has it."""
     module = getattr(value, "__module__", None) or ""
     return f"{module}.{name}".removeprefix("pydoca.") if module.startswith("pydoca.") else name
 

@@ -11,7 +11,7 @@ from extension.python_names import homes
 from pydoca.cli.explain._table import load
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "reference"
-MOST_LINES = 3  # of one name
+MOST_LINES = 3  # one name's
 
 
 def program_lines(page: str) -> Iterator[str]:

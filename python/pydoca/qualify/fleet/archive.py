@@ -50,7 +50,7 @@ def _compressed_size(path: Path) -> int:
 
 
 def unpack(data: bytes, folder: Path, *, most: int = MOST_UNPACKED) -> None:
-    """Into the folder, which is made. Raises ArchiveError for bytes that a run's directory does not give."""
+    """Unpacks into the folder, which is made. Raises ArchiveError for bytes that a run's directory does not give."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()

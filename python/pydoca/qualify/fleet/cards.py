@@ -43,7 +43,7 @@ class Card:
 
     @property
     def resource(self) -> str:
-        """Of Dask."""
+        """The name of the card as a resource of Dask."""
         return f"pydoca:{self.key}"
 
 

@@ -174,7 +174,7 @@ def _beside_verdicts(fleet: FleetRecord) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _sigint(act: Callable[[], None]) -> Iterator[None]:
-    """In the main thread; elsewhere Ctrl-C is somebody else's."""
+    """Ctrl-C calls act, in the main thread only; in another one the caller handles it."""
     loop = asyncio.get_running_loop()
     before = signal.getsignal(signal.SIGINT)
     try:

@@ -57,7 +57,7 @@ class Coordinator:
         self._at_once = False
 
     async def run(self) -> None:
-        """Until every card has its result. Raises FleetError where there are no cards, or the scheduler is lost."""
+        """Runs until every card has its result. Raises FleetError where there are no cards, or the scheduler is lost."""
         try:
             async with contextlib.AsyncExitStack() as stack:
                 if self._order.waits:
@@ -104,7 +104,7 @@ class Coordinator:
                 self._describing[address] = asyncio.create_task(self._describe(address, slots[address]))
 
     async def _slots(self) -> dict[str, int]:
-        """Of each worker: how many tasks it runs at a time."""
+        """The number of tasks that each worker runs at a time."""
         try:
             found = await asyncio.wait_for(self._client.nthreads(), self._patience)
             self._last_contact = time.monotonic()

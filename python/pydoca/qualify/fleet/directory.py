@@ -24,7 +24,7 @@ from pydoca.qualify.results.junit import junit_xml
 from pydoca.qualify.results.samples import file_name
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
-SCHEMA = 2  # of fleet.json
+SCHEMA = 2  # fleet.json's version
 
 _KILLED = -signal.SIGKILL  # the exit code of pytest after Ctrl-C twice
 
@@ -105,7 +105,7 @@ class FleetDirectory:
 
 
 def to_dict(fleet: FleetRecord) -> dict[str, Any]:
-    """For fleet.json, and for --json: without measurements and logs, which the cards' directories have."""
+    """The text of fleet.json and of --json, without measurements and logs, which the cards' directories have."""
     document = {name: value for name, value in vars(fleet).items() if name not in ("cards", "spreads", "outliers")}
     return {
         "schema": SCHEMA,

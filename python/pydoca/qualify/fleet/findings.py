@@ -16,7 +16,7 @@ from pydoca.qualify.verdicts import Verdict
 
 CARD, FLEET, OUTLIER = KINDS = ("card", "fleet", "outlier")
 TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.INCOMPLETE, Verdict.MARGINAL)
-_CASES = 3  # in the text of a card
+_CASES = 3  # the most that the text of a card names
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class Order:
 
     @property
     def options(self) -> dict[str, Any]:
-        """For the record."""
+        """The options, as the record has them."""
         return {
             "words": list(self.words),
             "devices": list(self.selectors),

@@ -18,8 +18,8 @@ from pydoca.qualify.records import RunRecord
 from pydoca.qualify.statistics.samples import Array
 
 LEAST = 5  # equal cards: among fewer, the median of the deviations says nothing
-WORTH = 0.05  # of the median
-_TO_SIGMA = 1.4826  # of a normal distribution, for the median of its deviations
+WORTH = 0.05  # a part of the median
+_TO_SIGMA = 1.4826  # makes sigma of the median deviation of a normal distribution
 # Among so many good cards with normal values, the largest deviation lies beyond so many robust sigmas in one
 # measurement of a hundred: few cards estimate the sigma badly. (Simulated; numpy.random, 4,000 to 200,000 fleets each.)
 _CUTOFFS = {5: 18.7, 6: 10.7, 8: 7.9, 10: 7.0, 12: 6.3, 15: 6.0, 20: 5.2, 30: 4.8, 50: 4.5}
@@ -29,7 +29,7 @@ _CUTOFFS = {5: 18.7, 6: 10.7, 8: 7.9, 10: 7.0, 12: 6.3, 15: 6.0, 20: 5.2, 30: 4.
 class Spread:
     """One measurement over all equal cards."""
 
-    kind: str  # of the cards
+    kind: str  # the cards' kind
     name: str
     stat: str
     unit: str
@@ -40,7 +40,7 @@ class Spread:
     low: float
     high: float
     judged: bool  # there are LEAST cards or more
-    values: tuple[float, ...] = ()  # in the order of the cards
+    values: tuple[float, ...] = ()  # a value for each card, in their order
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Outlier:
 
 
 def cutoff(cards: int) -> float:
-    """In robust sigmas."""
+    """The cut-off for so many cards, in robust sigmas."""
     return next(value for count, value in sorted(_CUTOFFS.items(), reverse=True) if cards >= count)
 
 
 def compare_cards(tested: Iterable[tuple[Card, RunRecord]]) -> tuple[list[Spread], list[Outlier]]:
-    """Of all measurements of each kind of card, in the order in which they were first seen."""
+    """Compares all measurements of each kind of card, in the order in which they were first seen."""
     values: dict[tuple[str, str, str, str, str], dict[Card, list[float]]] = {}
     for card, run in tested:
         for case in run.cases:

@@ -18,7 +18,7 @@ _MODULE = "pydoca.qualify.fleet.child"
 _FILES = ("PYDOCA_FAULTS", "PYDOCA_TIMING", "PYDOCA_TOPOLOGY")
 _GRACE = 30.0  # seconds from SIGINT to SIGKILL
 _BEGINNING = 1 << 18  # bytes of the log
-_running: dict[str, CardProcess] = {}  # by the card's key
+_running: dict[str, CardProcess] = {}  # the key is the card's
 _lock = threading.Lock()
 
 
@@ -50,13 +50,13 @@ class CardProcess:
             return self._process.wait(), True
 
     def interrupt(self) -> None:
-        """As Ctrl-C does: the sample ends, and everything is written. Once: a second one would end it at once."""
+        """Does what Ctrl-C does: the sample ends, and everything is written. A second call does nothing."""
         if not self._interrupted.is_set():
             self._interrupted.set()
             self._process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """With the processes that it has started."""
+        """Kills the process and those that it has started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 

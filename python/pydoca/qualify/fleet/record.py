@@ -22,10 +22,10 @@ _WORST = (
 @dataclass
 class CardRecord:
     card: Card
-    run: RunRecord  # of a card that was not tested: with one case, which says why
-    directory: str = ""  # below the fleet's; empty: none came back
+    run: RunRecord  # a card that was not tested has one case, which says why
+    directory: str = ""  # a path below the fleet's; empty: none came back
     worker: str = ""
-    losses: list[str] = field(default_factory=list)  # of its runs, with their workers
+    losses: list[str] = field(default_factory=list)  # a text for each lost run, with its worker
     outliers: int = 0  # measurements that are unlike those of equal cards
 
     @property
@@ -57,7 +57,7 @@ class FleetRecord:
     spreads: list[Spread] = field(default_factory=list)
     outliers: list[Outlier] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
-    verdict: Verdict = Verdict.INTERRUPTED  # until it has ended
+    verdict: Verdict = Verdict.INTERRUPTED  # changes when it has ended
     exit_code: int | None = None
 
 
@@ -86,7 +86,7 @@ def not_tested(
 
 
 def device_of(card: Card) -> dict[str, Any]:
-    """As `RunRecord.device` has it."""
+    """The card in the form of `RunRecord.device`."""
     return {
         "name": card.name,
         "pci_address": card.pci_address,

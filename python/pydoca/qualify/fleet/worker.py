@@ -25,7 +25,7 @@ _LOG_MOST = 200_000  # bytes of what pytest has written
 
 @dataclass(frozen=True)
 class Description:
-    """Of a worker, by itself."""
+    """What a worker says of itself."""
 
     host: str
     process: str  # another one after a restart, also at the same address
@@ -35,9 +35,9 @@ class Description:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one run of a card."""
+    """The end of one run of a card."""
 
-    process: str  # as the worker described itself
+    process: str  # Description.process of its worker
     exit_code: int
     timed_out: bool
     archive: bytes  # empty where pytest has made no directory
@@ -51,8 +51,8 @@ async def describe(
     selectors: Sequence[str], backend: str | None, ignore_sigint: bool, dask_worker: Any = None
 ) -> Description:
     """Each card becomes a resource of the worker, of which there is one: Dask gives it to one task at a time."""
-    if ignore_sigint:  # of the front end's terminal, which reaches the processes of a local cluster, too
-        with contextlib.suppress(ValueError):  # not in the main thread, which has the front end's own handler then
+    if ignore_sigint:  # the terminal's Ctrl-C reaches a local cluster
+        with contextlib.suppress(ValueError):  # the main thread has the front end's own handler
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     cards = tuple(list_cards(selectors, backend))
     known = dask_worker.state.total_resources
@@ -88,7 +88,7 @@ def _scratch() -> str | None:
 
     try:
         return str(get_worker().local_directory)
-    except ValueError:  # not in a task
+    except ValueError:  # this is not a task
         return None
 
 

@@ -19,7 +19,7 @@ from pydoca.qualify.verdicts import Verdict
 ALPHA = 0.05  # the chance of any false alarm among all metrics
 THRESHOLD = 0.03  # a smaller effect is no matter, however sure it is
 
-# In the order in which a reader wants them.
+# The order is that in which a reader wants them.
 REGRESSED, MISSING, SUSPECTED, CHANGED, UNTESTED, IMPROVED, SAME, NEW = ORDER = (
     "regressed", "missing", "suspected", "changed", "untested", "improved", "same", "new",
 )  # fmt: skip
@@ -40,12 +40,12 @@ class Row:
     first: float | None
     second: float | None
     samples: tuple[int, int]
-    effect: float | None  # of the second value from the first one, as a part of that
+    effect: float | None  # the difference of the values, as a part of the first one
     p: float | None  # corrected for the number of measurements
     test: str
     reason: str = ""
     least_p: float | None = None  # the smallest p that so many samples can give, corrected
-    said: tuple[str, str] = ("", "")  # of a property, which need not be a number: its text in both runs
+    said: tuple[str, str] = ("", "")  # a property's text in both runs: it need not be a number
     repeats: tuple[int, int] = (0, 0)  # how often each run has measured it
 
     @property
@@ -87,7 +87,7 @@ class Comparison:
     missing: list[str] = field(default_factory=list)  # cases that the first run has and the second one was to have
     common_cases: int = 0  # that both runs have
     not_selected: dict[str, NotSelected] = field(default_factory=dict)  # "first" and "second": what the run left out
-    lost: list[str] = field(default_factory=list)  # of those that are missing: they passed, and measured nothing
+    lost: list[str] = field(default_factory=list)  # cases of missing measurements that passed, and measured nothing
 
     @property
     def regressions(self) -> list[str]:
@@ -197,7 +197,7 @@ def _repeats(metric: Metric | None) -> int:
 
 
 def _value(metric: Metric | None, samples: Array) -> float | None:
-    """Of all repeats together."""
+    """The value of all repeats together."""
     if metric is None:
         return None
     if metric.is_property:
@@ -221,7 +221,7 @@ def _judged(row: Row, threshold: float, alpha: float) -> Row:
         return replace(row, word=SAME)
     if row.p is None or (row.p >= alpha and (row.least_p or 0.0) >= alpha):
         return replace(row, word=UNTESTED, reason="too few samples to tell a difference from chance")
-    if row.effect is None:  # from 0
+    if row.effect is None:  # the first value is 0
         return replace(row, word=CHANGED if row.p < alpha else SAME)
     if row.p >= alpha:
         return replace(row, word=SAME, reason="could be chance")

@@ -18,7 +18,7 @@ from pydoca.qualify.verdicts import Verdict
 FEWEST = 5  # runs
 LARGEST_CV = 0.05
 SIGMAS = 4
-_Z = 1.96  # of an interval of 95 %
+_Z = 1.96  # the quantile of an interval of 95 %
 _MATCHED = ("backend", "profile", "part")
 
 
@@ -92,7 +92,7 @@ def _golden(key: Key, found: Sequence[tuple[RunRecord, Metric]]) -> Golden | Non
 
 
 def _sigma(values: np.ndarray[tuple[int], np.dtype[np.float64]], metrics: Sequence[Metric]) -> float:
-    """From run to run, and not less than the uncertainty within one run."""
+    """The deviation from run to run, and not less than the uncertainty within one run."""
     ends = [record.interval for metric in metrics for record in metric.records if record.interval]
     within = float(np.median([(high - low) / 2 for low, high in ends])) / _Z if ends else 0.0
     return max(robust_sigma(values), within)

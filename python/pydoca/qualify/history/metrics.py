@@ -32,7 +32,7 @@ class Metric:
 
     @property
     def is_property(self) -> bool:
-        """Of the device: it is compared, and not measured."""
+        """Whether it is a property of the device, which is compared, and not measured."""
         return self.stat not in STATISTICS
 
     @property
@@ -51,12 +51,12 @@ def load_runs(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[RunDirector
 
 
 def measured_in(run: RunRecord) -> dict[Key, Metric]:
-    """Without properties of the device."""
+    """The metrics, without properties of the device."""
     return {key: metric for key, metric in metrics_of(run).items() if not metric.is_property}
 
 
 def metrics_of(run: RunRecord) -> dict[Key, Metric]:
-    """In the order of the run. Raises ValueError where repeats have different units."""
+    """The metrics in the order of the run. Raises ValueError where repeats have different units."""
     found: dict[Key, Metric] = {}
     for case in run.cases:
         for record in case.measurements:
@@ -69,7 +69,7 @@ def metrics_of(run: RunRecord) -> dict[Key, Metric]:
 
 
 def samples_of(directory: RunDirectory, metric: Metric | None) -> Array:
-    """Of all repeats, without their warm-ups; the values, where no samples are stored; none of no metric."""
+    """The samples of all repeats without their warm-ups; their values where no samples are stored; empty for None."""
     parts = [_samples(directory, record) for record in metric.records] if metric else []
     return np.concatenate([np.empty(0), *parts])
 

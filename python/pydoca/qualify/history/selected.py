@@ -18,7 +18,7 @@ Test = tuple[str, str]  # the id of a case, and its node
 class NotSelected:
     """What the selection of one run left out, and the other run has."""
 
-    selection: str = ""  # as it was given: "--select DMA-*"; empty: the run has none
+    selection: str = ""  # the words of the command: "--select DMA-*"; empty: the run has none
     cases: tuple[str, ...] = ()
     measurements: tuple[str, ...] = ()
 
@@ -39,7 +39,7 @@ class Absent:
         self._run = run
         self._left_out = {test: case for test, case in absent.items() if _leaves_out(run, case)}
         self.missing: list[CaseRecord] = [case for test, case in absent.items() if test not in self._left_out]
-        self._tests: dict[Key, set[Test]] = {}  # of the other run, by the measurements that they record
+        self._tests: dict[Key, set[Test]] = {}  # the other run's tests, by the measurements that they record
         for case in other.cases:
             for each in case.measurements:
                 self._tests.setdefault((each.name, each.stat), set()).add(_test(case))
@@ -55,7 +55,7 @@ class Absent:
 
 
 def selection_of(run: RunRecord) -> str:
-    """As the command line has it."""
+    """The selection in the words of the command line."""
     return " ".join(_words(run))
 
 

@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Case:
-    number: int  # in `RunRecord.cases`
+    number: int  # its index in `RunRecord.cases`
     record: CaseRecord
 
     @property

@@ -12,7 +12,7 @@ from pydoca.qualify.report.words import log_name
 from pydoca.qualify.verdicts import Verdict
 
 _FAILED = (Verdict.FAIL, Verdict.ERROR)
-_LINES, _CHARACTERS = 24, 6_000  # of a log: all of it stands in state.json
+_LINES, _CHARACTERS = 24, 6_000  # the most of a log that is shown; state.json has all of it
 
 
 @dataclass(frozen=True)

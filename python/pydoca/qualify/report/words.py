@@ -24,7 +24,7 @@ _SIGNS: dict[Verdict, tuple[Tone, str]] = {
     Verdict.UNJUDGED: ("quiet", "\u25cb"),
     Verdict.SKIPPED: ("quiet", "\u2013"),
 }
-STATISTICS = ("min", "p50", "mean", "p90", "p99", "p999", "max", "stdev")  # in the order of their values
+STATISTICS = ("min", "p50", "mean", "p90", "p99", "p999", "max", "stdev")  # their values have this order
 PROPERTY = "value"  # the statistic of what is compared, and not measured
 
 
@@ -76,7 +76,7 @@ def statistics_of(measurement: MeasurementRecord) -> list[tuple[str, str]]:
 
 
 def parameter(case: CaseRecord) -> str:
-    """Of the case's test, as pytest writes it: "[65536]". Several cases have one id."""
+    """The parameter of the case's test, in pytest's form: "[65536]". Several cases have one id."""
     return f"[{case.node.partition('[')[2]}" if "[" in case.node else ""
 
 

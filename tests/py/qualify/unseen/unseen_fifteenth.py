@@ -241,7 +241,7 @@ def skipped_report() -> Plant:
 def later_process() -> Plant:
     """The first process tells those that it starts which one it is."""
     first = os.environ.setdefault("PYDOCA_UNSEEN_FIRST_PROCESS", str(os.getpid()))
-    os.environ[_VARIABLE] = "dma-later-process"  # for the process of the check
+    os.environ[_VARIABLE] = "dma-later-process"  # the process of the check reads it
     is_turn = every(10)
 
     def spoil(work: Work) -> list[Patch]:
@@ -294,7 +294,7 @@ def stored_block() -> Plant:
 
 
 def long_adler() -> Plant:
-    """As if the sums were not reduced in time; 5,552 bytes is as many as 32 bits bear."""
+    """The sums are not reduced in time: 32 bits bear those of 5,552 bytes."""
     begins: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def note(task: Any) -> None:

@@ -13,7 +13,7 @@ from pydoca.qualify.fleet.record import FleetRecord
 from pydoca.qualify.fleet.report.strip import strip
 from pydoca.qualify.report.rendering import svg
 
-_MOST = 300  # with pictures
+_MOST = 300  # the most cards that get pictures
 
 
 class Row(NamedTuple):

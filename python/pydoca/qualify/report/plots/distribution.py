@@ -33,7 +33,7 @@ _MOST_BINS = 60
 
 
 def distribution(measurement: MeasurementRecord, samples: Array) -> Picture:
-    """Of the samples without those of the warm-up."""
+    """The distribution of samples, without those of the warm-up."""
     is_tail = measurement.stat in _TAILS and len(samples) >= 1_000
     kind = "share of samples above" if is_tail else "distribution"
 

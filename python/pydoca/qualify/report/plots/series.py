@@ -29,7 +29,7 @@ _COLUMNS = 200  # beyond, each column shows the least, the middle and the larges
 
 
 def series(measurement: MeasurementRecord, samples: Array, warmup: int) -> Picture:
-    """Of all samples, those of the warm-up first."""
+    """The series of all samples, those of the warm-up first."""
 
     def draw(prefix: str) -> Iterable[str]:
         return _draw(measurement, samples, warmup, prefix)
