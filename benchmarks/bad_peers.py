@@ -30,9 +30,9 @@ def write_to_shared_pages_for_ever():
         for line in open("/proc/self/maps"):
             begin, end = (int(word, 16) for word in line.split()[0].split("-"))
             if "rw-s" in line and "memfd:pydoca-page" in line:
-                ctypes.c_uint32.from_address(begin + 4).value = 1  # a gate: this process is inside
+                ctypes.c_uint32.from_address(begin + 4).value = 1  # a revocation page: this process is inside
             elif "rw-s" in line and "memfd:pydoca" in line:
-                ctypes.memset(begin + 64, 0xA5, 256)  # a ring, a board
+                ctypes.memset(begin + 64, 0xA5, 256)  # a ring, a receive queue
         time.sleep(0.01)
 """
 BAD_PEER = f"""{WRITE}

@@ -102,8 +102,8 @@ class LoopTurn {
   Clock::time_point end_;         ///< when the budget ends; zero: this turn has not begun
   Clock::time_point latest_end_;  ///< when the budget ends, however often it is renewed
   unsigned unclocked_ = 0;        ///< operations that completed at once since the clock was read
-  Patience spinning_;             ///< within one await
-  Patience polling_;              ///< between two sleeps of the loop
+  Patience spinning_;             ///< the count of one await
+  Patience polling_;              ///< the count between two sleeps of the loop
   bool is_polling_ = false;
   Patience::Duration polling_length_{};
   Clock::time_point polling_end_;

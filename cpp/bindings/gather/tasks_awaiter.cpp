@@ -186,7 +186,7 @@ PySendResult go_on(TasksAwaiter& self, PyObject*& result) {
   return settle(self, PyIter_Send(self.inner, Py_None, &result), result);
 }
 
-/// After a step of inner.
+/// The end of a step of inner.
 PySendResult settle(TasksAwaiter& self, PySendResult how, PyObject*& result) {
   if (how == PYGEN_ERROR && self.state == AwaitState::waiting) {
     how = give_up(self, result);

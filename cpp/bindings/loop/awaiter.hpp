@@ -40,10 +40,10 @@ class AwaiterType {
 
   /// Its members but ob_base are not set. Null with a Python error set.
   static Awaiter* allocate() noexcept {
-    if (spares_.count == 0) {
+    if (free_list_.count == 0) {
       return PyObject_GC_New(Awaiter, &type());
     }
-    Awaiter* const awaiter = spares_.awaiters[--spares_.count];
+    Awaiter* const awaiter = free_list_.awaiters[--free_list_.count];
     _Py_NewReference(&awaiter->ob_base);
     return awaiter;
   }
@@ -54,7 +54,7 @@ class AwaiterType {
   }
 
  private:
-  struct Spares {
+  struct FreeList {
     std::array<Awaiter*, 64> awaiters{};
     std::size_t count = 0;
   };
@@ -108,8 +108,8 @@ class AwaiterType {
     PyObject_GC_UnTrack(self);
     if constexpr (requires(Awaiter& awaiter) { Awaiter::drop(awaiter); }) Awaiter::drop(of(self));
     Awaiter::clear(of(self));
-    if (spares_.count < spares_.awaiters.size()) {
-      spares_.awaiters[spares_.count++] = &of(self);
+    if (free_list_.count < free_list_.awaiters.size()) {
+      free_list_.awaiters[free_list_.count++] = &of(self);
     } else {
       PyObject_GC_Del(self);
     }
@@ -136,7 +136,7 @@ class AwaiterType {
     return type;
   }
 
-  static constinit inline Spares spares_{};
+  static constinit inline FreeList free_list_{};
 };
 
 }  // namespace pydoca::bindings

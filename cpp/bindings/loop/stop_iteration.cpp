@@ -9,12 +9,12 @@ namespace pydoca::bindings {
 
 namespace {
 
-struct SpareErrors {
+struct FreeErrors {
   std::array<PyStopIterationObject*, 16> errors{};
   std::size_t count = 0;
 };
 
-constinit SpareErrors spare_errors;
+constinit FreeErrors free_errors;
 
 PyObject* no_args() noexcept {
   static PyObject* const none = PyTuple_New(0);
@@ -32,13 +32,13 @@ bool is_plain(const PyStopIterationObject& error) noexcept {
 
 void recycle(PyObject* object) {
   auto* const error = reinterpret_cast<PyStopIterationObject*>(object);
-  if (spare_errors.count == spare_errors.errors.size() || !is_plain(*error)) [[unlikely]] {
+  if (free_errors.count == free_errors.errors.size() || !is_plain(*error)) [[unlikely]] {
     base()->tp_dealloc(object);
     return;
   }
   PyObject_GC_UnTrack(object);
   Py_CLEAR(error->value);
-  spare_errors.errors[spare_errors.count++] = error;
+  free_errors.errors[free_errors.count++] = error;
 }
 
 PyTypeObject make_stop_type() {
@@ -56,10 +56,10 @@ PyTypeObject* stop_type() noexcept {
 
 /// Null with a Python error set.
 PyStopIterationObject* allocate_error(PyTypeObject* type) noexcept {
-  if (spare_errors.count == 0) {
+  if (free_errors.count == 0) {
     return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args(), nullptr));
   }
-  PyStopIterationObject* const error = spare_errors.errors[--spare_errors.count];
+  PyStopIterationObject* const error = free_errors.errors[--free_errors.count];
   _Py_NewReference(reinterpret_cast<PyObject*>(error));
   PyObject_GC_Track(error);
   return error;

@@ -16,13 +16,13 @@ namespace pydoca::bindings {
 
 namespace {
 
-struct Spares {
+struct FreeList {
   std::array<PyObject*, 128> objects{};
   std::size_t count = 0;
 };
 
 /// Objects without a reference and without a buf. Needs the GIL.
-constinit Spares spares;
+constinit FreeList free_list;
 
 std::string advice(Status status, const Buf& buf) {
   if (status == Status::not_permitted && !buf.is_first()) {
@@ -73,21 +73,21 @@ BufObject::~BufObject() {
 py::object BufObject::make(Buf& buf, py::object source, py::object mmap) {
   const auto give_back = [](Buf* taken) { taken->dec_refcount(); };
   std::unique_ptr<Buf, decltype(give_back)> taken(&buf, give_back);
-  if (spares.count == 0) {
+  if (free_list.count == 0) {
     auto list = std::make_shared<BufList>();
     list->elements.reserve(1);
     list->begin({taken.release(), std::move(source), std::move(mmap), nullptr});
     return py::cast(std::make_shared<BufObject>(std::move(list), 0));
   }
-  PyObject* const spare = spares.objects[spares.count - 1];
-  BufObject& self = *static_cast<BufObject*>(first_value(spare));
+  PyObject* const kept = free_list.objects[free_list.count - 1];
+  BufObject& self = *static_cast<BufObject*>(first_value(kept));
   self.list_->elements.reserve(1);
   self.buf_ = taken.release();
   self.list_->begin({self.buf_, std::move(source), std::move(mmap), &self});
-  --spares.count;
-  _Py_NewReference(spare);
-  PyObject_GC_Track(spare);
-  return py::reinterpret_steal<py::object>(spare);
+  --free_list.count;
+  _Py_NewReference(kept);
+  PyObject_GC_Track(kept);
+  return py::reinterpret_steal<py::object>(kept);
 }
 
 void BufObject::dealloc(PyObject* self) {
@@ -95,16 +95,16 @@ void BufObject::dealloc(PyObject* self) {
   // A Python subclass may hold more state than this code can clear.
   auto* const object =
       Py_TYPE(self)->tp_dealloc == &BufObject::dealloc ? static_cast<BufObject*>(first_value(self)) : nullptr;
-  if (object == nullptr || has_weak_references(self) || !object->become_spare(self)) end_instance(self);
+  if (object == nullptr || has_weak_references(self) || !object->join_free_list(self)) end_instance(self);
 }
 
-bool BufObject::become_spare(PyObject* self) noexcept {
+bool BufObject::join_free_list(PyObject* self) noexcept {
   const bool is_alone = list_.use_count() == 1 && list_->elements.size() <= 1 && weak_from_this().use_count() == 1;
-  if (!is_alone || spares.count == spares.objects.size()) return false;
+  if (!is_alone || free_list.count == free_list.objects.size()) return false;
   // The last step drops them: maps may end then, and run Python code.
   const BufList::Element last = list_->end();
   const auto pinned = std::exchange(pinned_, nullptr);
-  spares.objects[spares.count++] = self;
+  free_list.objects[free_list.count++] = self;
   return true;
 }
 

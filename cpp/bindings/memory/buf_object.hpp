@@ -69,7 +69,7 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
 
  private:
   /// Gives everything back, and leaves self, which has no references, for a new buf. False when it must end.
-  bool become_spare(PyObject* self) noexcept;
+  bool join_free_list(PyObject* self) noexcept;
   /// dec_refcount(), under that name in messages.
   std::uint16_t drop_reference(std::string_view what);
   std::size_t index() const noexcept { return list_->index_of(*buf_); }

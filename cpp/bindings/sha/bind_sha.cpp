@@ -32,7 +32,7 @@ class PartialHashTaskObject final : public DataTaskObject<ShaPartialHashTask, sh
  public:
   using DataTaskObject::DataTaskObject;
 
-  /// Hides the base's: also the slot of a spare begins a message.
+  /// Hides the base's: also the slot of an object from the free list begins a message.
   template <std::size_t count>
   void prepare(GivenOperands<count> operands) noexcept {
     static_cast<void>(library_task()->reset());

@@ -30,7 +30,7 @@ ContextObject::ContextObject(py::object engine, py::object device, std::shared_p
 
 ContextObject::~ContextObject() {
   context_->set_state_changed(nullptr);
-  tasks_.drop_spares();
+  tasks_.drop_free_list();
   if (is_connected()) engine_->remove_context(*this);
 }
 
@@ -126,7 +126,7 @@ py::object ContextObject::entered() {
 
 Status ContextObject::stop() {
   require_open("stop");
-  tasks_.drop_spares();
+  tasks_.drop_free_list();
   return change("stop", &Context::stop);
 }
 
@@ -136,7 +136,7 @@ void ContextObject::begin_leaving() {
   }
   require_open("stop");
   leaving_ = true;
-  tasks_.drop_spares();
+  tasks_.drop_free_list();
   if (context_->stop() != Status::success) tasks_.release_idle();
   // It raises what callbacks have raised. Before the release, that would leave tasks for which the stop waits for ever.
   engine_->settle();
@@ -159,7 +159,7 @@ void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextStat
 
 void ContextObject::tell_state(ContextState previous, ContextState next) {
   if (next == ContextState::stopping) {
-    tasks_.drop_spares();
+    tasks_.drop_free_list();
     tasks_.release_abandoned();
   }
   if (next == ContextState::idle) {

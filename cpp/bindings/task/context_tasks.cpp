@@ -78,25 +78,25 @@ bool ContextTasks::reclaim_slot() noexcept {
   return false;
 }
 
-void ContextTasks::keep_spare(SlotHolder& task, std::size_t kind) noexcept {
-  task.next_spare_ = std::exchange(spares_[kind], &task);
+void ContextTasks::keep_free(SlotHolder& task, std::size_t kind) noexcept {
+  task.next_free_ = std::exchange(free_list_[kind], &task);
 }
 
-py::object ContextTasks::take_spare(py::handle context, std::size_t kind) noexcept {
-  SlotHolder* const task = spares_[kind];
+py::object ContextTasks::take_free(py::handle context, std::size_t kind) noexcept {
+  SlotHolder* const task = free_list_[kind];
   if (task == nullptr) {
     return {};
   }
-  spares_[kind] = std::exchange(task->next_spare_, nullptr);
+  free_list_[kind] = std::exchange(task->next_free_, nullptr);
   return task->become_used(py::reinterpret_borrow<py::object>(context));
 }
 
-void ContextTasks::drop_spares() noexcept {
-  for (SlotHolder*& first : spares_) {
+void ContextTasks::drop_free_list() noexcept {
+  for (SlotHolder*& first : free_list_) {
     while (first != nullptr) {
       SlotHolder& task = *first;
-      first = std::exchange(task.next_spare_, nullptr);
-      // Without a slot it is not a spare; it ends with this reference.
+      first = std::exchange(task.next_free_, nullptr);
+      // An object without a slot does not join the free list; it ends with this reference.
       release(task);
       const py::object last = task.become_used({});
     }

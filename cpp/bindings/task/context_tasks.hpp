@@ -53,15 +53,15 @@ class SlotHolder : NotCopied {
  private:
   friend class ContextTasks;
 
-  /// Takes a spare into use again.
+  /// Takes an object of the free list into use again.
   py::object become_used(py::object context) noexcept;
 
-  SlotHolder* next_spare_ = nullptr;
+  SlotHolder* next_free_ = nullptr;
   SlotHolder* previous_ = nullptr;
   SlotHolder* next_ = nullptr;
 };
 
-/// The tasks of a context that have a slot, and its spares.
+/// The tasks of a context that have a slot, and its free list.
 class ContextTasks {
  public:
   /// The maximal number of kinds of tasks in one context.
@@ -86,18 +86,18 @@ class ContextTasks {
   bool reclaim_slot() noexcept;
 
   /// An idle task whose Python object is not referenced stays with its slot for the next task: a new Python object
-  /// costs more than a short operation. take_spare() returns null when there is none. context is the Python object of
+  /// costs more than a short operation. take_free() returns null when there is none. context is the Python object of
   /// the tasks' context.
-  void keep_spare(SlotHolder& task, std::size_t kind) noexcept;
-  py::object take_spare(py::handle context, std::size_t kind) noexcept;
-  void drop_spares() noexcept;
+  void keep_free(SlotHolder& task, std::size_t kind) noexcept;
+  py::object take_free(py::handle context, std::size_t kind) noexcept;
+  void drop_free_list() noexcept;
 
  private:
   template <class Predicate>
   void release_if(Predicate wanted) noexcept;
 
   SlotHolder* first_ = nullptr;
-  std::array<SlotHolder*, num_kinds> spares_{};
+  std::array<SlotHolder*, num_kinds> free_list_{};
 };
 
 }  // namespace pydoca::bindings

@@ -1,4 +1,4 @@
-/// Tasks as the tables of traits describe them: operands by name, spare objects, and the methods that take the
+/// Tasks as the tables of traits describe them: operands by name, free lists of objects, and the methods that take the
 /// operands.
 #pragma once
 
@@ -90,14 +90,14 @@ void bind_operand(Class& type, const Operand& operand, const char* doc) {
       [&operand](TaskClass& self, const py::object& value) { self.set(operand, value); }, doc);
 }
 
-/// A task of that kind with these operands: a spare of the context, or a new one around new_slot(), which throws when
-/// there is no slot. context is the Python object, Object its class. user_data may be null.
+/// A task of that kind with these operands: one of the context's free list, or a new one around new_slot(), which
+/// throws when there is no slot. context is the Python object, Object its class. user_data may be null.
 template <class TaskClass, class Object, class Prepared, class NewSlot>
 py::object make_task(py::handle context, std::size_t kind, Prepared&& operands, py::handle user_data, bool submit,
                      const NewSlot& new_slot) {
   auto& self = object_of<Object>(context.ptr());
   self.require_thread("make a task");
-  py::object object = self.tasks().take_spare(context, kind);
+  py::object object = self.tasks().take_free(context, kind);
   if (!object) [[unlikely]] {
     object = TaskObject::make<TaskClass>(py::reinterpret_borrow<py::object>(context), new_slot(self));
   }

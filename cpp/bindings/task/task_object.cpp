@@ -66,13 +66,13 @@ void TaskObject::dealloc(PyObject* self) {
   // A Python subclass may hold more state than this code can clear.
   auto* const task =
       Py_TYPE(self)->tp_dealloc == &TaskObject::dealloc ? static_cast<TaskObject*>(first_value(self)) : nullptr;
-  if (task == nullptr || has_weak_references(self) || !task->become_spare()) {
+  if (task == nullptr || has_weak_references(self) || !task->join_free_list()) {
     if (auto* const ending = static_cast<TaskObject*>(first_value(self))) ending->report_unseen();
     end_instance(self);
   }
 }
 
-bool TaskObject::become_spare() noexcept {
+bool TaskObject::join_free_list() noexcept {
   const std::size_t kind = this->kind();
   if (kind == ContextTasks::num_kinds || slot_ == nullptr || unseen_ || !context_ref_ ||
       context_ref_.ref_count() == 1) {
@@ -86,7 +86,7 @@ bool TaskObject::become_spare() noexcept {
   completions_ = 0;
   status_ = Status::success;
   abandoned_ = false;
-  context_->tasks().keep_spare(*this, kind);
+  context_->tasks().keep_free(*this, kind);
   context_ref_ = py::object();
   return true;
 }

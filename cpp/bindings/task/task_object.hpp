@@ -40,7 +40,7 @@ class TaskObject : public SlotHolder, public Unseen {
     task->self_ = object;
     return object;
   }
-  /// The tp_dealloc of the class: the object of an idle task may stay with the context, as a spare.
+  /// The tp_dealloc of the class: the object of an idle task may stay with the context, in its free list.
   static void dealloc(PyObject* self);
 
   /// The engine's callback for every TaskObject's task; the libraries pass it to set_conf.
@@ -122,7 +122,7 @@ class TaskObject : public SlotHolder, public Unseen {
  protected:
   /// What a wait that took too long found, for its error; empty: nothing to tell.
   virtual std::string explain_late() const { return {}; }
-  /// The index of the context's list of spares for this task; ContextTasks::num_kinds: none.
+  /// The index of the context's free list for this task; ContextTasks::num_kinds: none.
   virtual std::size_t kind() const noexcept { return ContextTasks::num_kinds; }
   /// Whether the slot has completed and may be given back before the outcome is read.
   virtual void completed(Status /*status*/) {}
@@ -135,8 +135,8 @@ class TaskObject : public SlotHolder, public Unseen {
  private:
   /// Throws error again with explain_late(), if it is a time-out.
   void explain_late_wait(py::error_already_set& error) const;
-  /// Leaves this object, which has no references, to the context as a spare. False when it must end.
-  bool become_spare() noexcept;
+  /// Leaves this object, which has no references, to the context in its free list. False when it must end.
+  bool join_free_list() noexcept;
   void require_slot(const std::string& verb) const;
   /// Marks the task as the engine's.
   void take_off();

@@ -4,8 +4,8 @@
 #include "backend/sim/fabric/directory.hpp"
 #include "backend/sim/import/import_attempt.hpp"
 #include "backend/sim/memory/blob.hpp"
-#include "backend/sim/memory/gate.hpp"
 #include "backend/sim/memory/region.hpp"
+#include "backend/sim/memory/revocation_page.hpp"
 #include "failure/waiting_calls.hpp"
 #include "rig/library/rdma_rig.hpp"
 #include "rig/process/handshake_peer.hpp"
@@ -97,7 +97,7 @@ TEST_F(Waits, NotForAServerThatDoesNotHandItsInboxOver) {
   EXPECT_TRUE(context.rdma->connections().empty());
 }
 
-/// The gates of the files that this process has from others: what they say is a peer's to write.
+/// The revocation pages of the files that this process has from others: what they say is a peer's to write.
 TEST_F(Waits, NotForAPeerThatStaysInside) {
   std::shared_ptr<RdmaConnection> there;
   std::shared_ptr<RdmaConnection> back;
@@ -108,7 +108,7 @@ TEST_F(Waits, NotForAPeerThatStaysInside) {
   sim::OwnerAnswer answer(std::string(sim::fabric()), blob);
   answer.wait();
   sim::Granted granted = answer.take();
-  const auto page = sim::SharedPage<sim::Gate>::map(granted.files.fds[0].get());
+  const auto page = sim::SharedPage<sim::RevocationPage>::map(granted.files.fds[0].get());
   ASSERT_TRUE((*page)->enter());
   expect_no_wait("disconnect()", [&] { there->disconnect(); });
   progress();
@@ -123,7 +123,7 @@ TEST_F(Waits, NotForAnImporterThatStaysInside) {
   sim::OwnerAnswer answer(std::string(sim::fabric()), blob);
   answer.wait();
   sim::Granted granted = answer.take();
-  const auto page = sim::SharedPage<sim::Gate>::map(granted.files.fds[0].get());
+  const auto page = sim::SharedPage<sim::RevocationPage>::map(granted.files.fds[0].get());
   ASSERT_TRUE((*page)->enter());
   expect_no_wait("stop of a memory map", [&] {
     try {
@@ -154,10 +154,10 @@ TEST_F(Waits, NotForAProcessThatKeepsTheDirectoryLocked) {
   sim::set_fabric(before);
 }
 
-TEST_F(Waits, NotForAnOwnerThatWritesToTheGate) {
+TEST_F(Waits, NotForAnOwnerThatWritesToTheRevocationPage) {
   NetMemory memory(peers_context.device, 4096);
   backend::ImportedRegion imported = context.device->backend().import_memory(memory.blob, nullptr);
-  ASSERT_TRUE(static_cast<sim::Region&>(*imported.region).gate()->enter());
+  ASSERT_TRUE(static_cast<sim::Region&>(*imported.region).revocation_page()->enter());
   expect_no_wait("the end of an import", [&] { imported.region.reset(); });
 }
 

@@ -1,7 +1,7 @@
 # The fuzz targets, which the tests and libFuzzer's executable share.
 set(pydoca_fuzz_sources
   fuzz/targets/blob_target.cpp
-  fuzz/targets/board_target.cpp
+  fuzz/targets/receive_queue_target.cpp
   fuzz/targets/channel_target.cpp
   fuzz/targets/file_target.cpp
   fuzz/targets/handshake_target.cpp

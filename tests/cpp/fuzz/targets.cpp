@@ -14,7 +14,7 @@ namespace pydoca::fuzz {
 std::span<const Target> targets() {
   static const std::array all{
       Target{"blob", &run_blob, &blob_seeds},
-      Target{"board", &run_board, &board_seeds},
+      Target{"receive_queue", &run_receive_queue, &receive_queue_seeds},
       Target{"channel", &run_channel, &channel_seeds, 500},
       Target{"file", &run_file, &file_seeds, 2'000},
       Target{"handshake", &run_handshake, &handshake_seeds, 500},

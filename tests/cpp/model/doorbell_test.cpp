@@ -1,4 +1,4 @@
-#include "backend/sim/counter/bell.hpp"
+#include "backend/sim/counter/doorbell.hpp"
 
 #include "model/explorer/event.hpp"
 #include "model/model_test.hpp"
@@ -14,13 +14,13 @@ namespace pydoca::model {
 namespace {
 
 using detail::Atomic;
-using sim::Bell;
+using sim::Doorbell;
 
 /// Where a model leaves out, or exchanges, a step of the engine.
 enum class Slip : std::uint8_t { none, no_wake_of_new_sleepers, late_clear_of_relay, no_wake_at_removal };
 
 /// A counter with its owner and importers. What memory maps and sockets keep out of the model is here step by step as
-/// in OwnerBells, ImporterBell and counter.cpp. A file of a side's wake-ups replaces its Wakes.
+/// in OwnerDoorbells, ImporterDoorbell and counter.cpp. A file of a side's wake-ups replaces its Wakes.
 template <std::size_t num_importers, Slip slip = Slip::none>
 struct Table {
   static constexpr std::size_t owner = num_importers;
@@ -48,26 +48,26 @@ struct Table {
     }
   }
 
-  // ImporterBell.
+  // ImporterDoorbell.
   void ring(std::size_t self) {
-    if (bells[self].take_owner()) {
+    if (doorbells[self].take_owner()) {
       wake(owner);
     }
-    if (bells[self].ask_to_relay()) {
-      send_note(self);
+    if (doorbells[self].ask_to_relay()) {
+      send_wake_byte(self);
     }
   }
   void arm(std::size_t self) {
-    bells[self].arm_importer();
+    doorbells[self].arm_importer();
     if (!is_known_sleeper[self]) {
-      bells[self].set_sleeper();
-      send_note(self);
+      doorbells[self].set_sleeper();
+      send_wake_byte(self);
       is_known_sleeper[self] = true;
     }
   }
-  void send_note(std::size_t self) { ::eventfd_write(notes, eventfd_t{1} << (8 * self)); }
+  void send_wake_byte(std::size_t self) { ::eventfd_write(notes, eventfd_t{1} << (8 * self)); }
 
-  // OwnerBells.
+  // OwnerDoorbells.
   void ring_all() {
     if (armed.load(std::memory_order_seq_cst) != 0) {
       ring_owner();
@@ -83,23 +83,23 @@ struct Table {
   }
   void arm_all() {
     armed.store(1, std::memory_order_seq_cst);
-    for (Bell& bell : bells) {
-      bell.arm_owner();
+    for (Doorbell& doorbell : doorbells) {
+      doorbell.arm_owner();
     }
   }
   void hear(std::size_t slot) {
-    const bool is_new = bells[slot].is_sleeper() && !std::exchange(sleepers[slot], true);
+    const bool is_new = doorbells[slot].is_sleeper() && !std::exchange(sleepers[slot], true);
     for (std::size_t other = 0; is_new && other < num_importers; ++other) {
       if (other != slot) {
-        bells[other].set_crowded();
+        doorbells[other].set_crowded();
       }
     }
     if (slip != Slip::late_clear_of_relay) {
-      bells[slot].clear_relay();
+      doorbells[slot].clear_relay();
     }
     wake_others(slot);
     if (slip == Slip::late_clear_of_relay) {
-      bells[slot].clear_relay();
+      doorbells[slot].clear_relay();
     }
     if (is_new && num_importers > 1 && slip != Slip::no_wake_of_new_sleepers) {
       wake_slot(slot);
@@ -119,13 +119,13 @@ struct Table {
     }
   }
   void wake_slot(std::size_t slot) {
-    if (bells[slot].take_importer()) {
+    if (doorbells[slot].take_importer()) {
       wake(slot);
     }
   }
   void wake(std::size_t side) { ::eventfd_write(wakes[side], 1); }
 
-  // The owner's service: it hears notes until the importers have gone, each of which is a leave() or a death.
+  // The owner's service: it hears wake bytes until the importers have gone, each of which is a leave() or a death.
   void leave() { ::eventfd_write(notes, eventfd_t{1} << 32); }
   void serve(std::size_t num_present) {
     while (num_present > 0) {
@@ -144,7 +144,7 @@ struct Table {
     execution().add_thread("service", [this, num_present] { serve(num_present); });
   }
 
-  std::array<Bell, num_importers> bells;
+  std::array<Doorbell, num_importers> doorbells;
   Atomic<std::uint64_t> word{0};
   Atomic<std::uint32_t> armed{0};
   std::array<bool, num_importers> sleepers{};          ///< the service's
@@ -216,8 +216,8 @@ template <Slip slip = Slip::none>
 struct RelayTwice : Table<2, slip> {
   RelayTwice() {
     this->sleepers[1] = this->is_known_sleeper[1] = true;
-    this->bells[1].set_sleeper();
-    this->bells[0].set_crowded();
+    this->doorbells[1].set_sleeper();
+    this->doorbells[0].set_crowded();
   }
   void start() {
     execution().add_thread("publisher", [this] {
@@ -239,8 +239,8 @@ template <Slip slip = Slip::none>
 struct KilledPublisher : Table<2, slip> {
   KilledPublisher() {
     this->sleepers[1] = this->is_known_sleeper[1] = true;
-    this->bells[1].set_sleeper();
-    this->bells[0].set_crowded();
+    this->doorbells[1].set_sleeper();
+    this->doorbells[0].set_crowded();
   }
   void start() {
     execution().add_thread("publisher", [this] { this->add(0, 1); });
@@ -275,41 +275,41 @@ struct Crowd : Table<3> {
   }
 };
 
-TEST(BellModel, ACrowdAtRandom) { expect_holds_at_random<Crowd>(); }
-TEST(BellModel, OwnerAndImporterSleepInTurn) { expect_holds<TakeTurns>(); }
-TEST(BellModel, TheOwnerWakesAnImporterAgain) { expect_holds<OwnerTwice>(); }
-TEST(BellModel, OwnThreadsAndImportersWakeTheOwner) { expect_holds<OwnersThread>(); }
-TEST(BellModel, AnImportersChangeReachesANewSleeper) { expect_holds<Relay<>>(); }
-TEST(BellModel, AnImportersChangesReachAnother) { expect_holds<RelayTwice<>>(); }
-TEST(BellModel, SurvivesAPublisherThatIsKilled) { expect_holds<KilledPublisher<>>(); }
+TEST(DoorbellModel, ACrowdAtRandom) { expect_holds_at_random<Crowd>(); }
+TEST(DoorbellModel, OwnerAndImporterSleepInTurn) { expect_holds<TakeTurns>(); }
+TEST(DoorbellModel, TheOwnerWakesAnImporterAgain) { expect_holds<OwnerTwice>(); }
+TEST(DoorbellModel, OwnThreadsAndImportersWakeTheOwner) { expect_holds<OwnersThread>(); }
+TEST(DoorbellModel, AnImportersChangeReachesANewSleeper) { expect_holds<Relay<>>(); }
+TEST(DoorbellModel, AnImportersChangesReachAnother) { expect_holds<RelayTwice<>>(); }
+TEST(DoorbellModel, SurvivesAPublisherThatIsKilled) { expect_holds<KilledPublisher<>>(); }
 
 template <class Model>
 void expect_sleeps_for_ever() {
   EXPECT_THAT(explore_all<Model>({}).failure, testing::HasSubstr("sleeps for ever"));
 }
 
-TEST(BellModel, FindsThatEachStepOfTheOwnerIsNeeded) {
+TEST(DoorbellModel, FindsThatEachStepOfTheOwnerIsNeeded) {
   expect_sleeps_for_ever<Relay<Slip::no_wake_of_new_sleepers>>();
   expect_sleeps_for_ever<RelayTwice<Slip::late_clear_of_relay>>();
   expect_sleeps_for_ever<KilledPublisher<Slip::no_wake_at_removal>>();
 }
 
-TEST(BellModel, FindsWhatWouldLoseAWakeUp) {
-  expect_finds<OwnerTwice>({Fault::weaken, "Bell::arm_importer"});
-  expect_finds<OwnerTwice>({Fault::late, "Bell::arm_importer"});
-  expect_finds<OwnerTwice>({Fault::blind, "Bell::take"});
-  expect_finds<TakeTurns>({Fault::weaken, "Bell::arm_owner"});
-  expect_finds<TakeTurns>({Fault::late, "Bell::arm_owner"});
+TEST(DoorbellModel, FindsWhatWouldLoseAWakeUp) {
+  expect_finds<OwnerTwice>({Fault::weaken, "Doorbell::arm_importer"});
+  expect_finds<OwnerTwice>({Fault::late, "Doorbell::arm_importer"});
+  expect_finds<OwnerTwice>({Fault::blind, "Doorbell::take"});
+  expect_finds<TakeTurns>({Fault::weaken, "Doorbell::arm_owner"});
+  expect_finds<TakeTurns>({Fault::late, "Doorbell::arm_owner"});
   expect_finds<TakeTurns>({Fault::late, "::store"});
   expect_finds<OwnersThread>({Fault::split, "::add"});
 }
 
-TEST(BellModel, FindsWhatWouldLoseARelay) {
-  expect_finds<Relay<>>({Fault::late, "Bell::set_sleeper"});
-  expect_finds<Relay<>>({Fault::blind, "Bell::is_sleeper"});
-  expect_finds<RelayTwice<>>({Fault::blind, "Bell::ask_to_relay", "load"});
-  expect_finds<RelayTwice<>>({Fault::late, "Bell::clear_relay"});
-  expect_finds<RelayTwice<>>({Fault::weaken, "Bell::clear_relay"});
+TEST(DoorbellModel, FindsWhatWouldLoseARelay) {
+  expect_finds<Relay<>>({Fault::late, "Doorbell::set_sleeper"});
+  expect_finds<Relay<>>({Fault::blind, "Doorbell::is_sleeper"});
+  expect_finds<RelayTwice<>>({Fault::blind, "Doorbell::ask_to_relay", "load"});
+  expect_finds<RelayTwice<>>({Fault::late, "Doorbell::clear_relay"});
+  expect_finds<RelayTwice<>>({Fault::weaken, "Doorbell::clear_relay"});
 }
 
 }  // namespace

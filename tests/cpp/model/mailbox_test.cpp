@@ -1,6 +1,6 @@
 #include "backend/sim/inbox/mailbox.hpp"
 
-#include "backend/sim/inbox/knock.hpp"
+#include "backend/sim/inbox/inbox_doorbell.hpp"
 #include "model/explorer/data.hpp"
 #include "model/explorer/event.hpp"
 #include "model/model_test.hpp"
@@ -21,19 +21,19 @@ struct SleepingContext {
     std::array<Data<int>, 2> work;
     detail::Atomic<std::uint32_t> given{0};
     std::uint32_t done = 0;  ///< the engine's
-    sim::Knock knock;
+    sim::InboxDoorbell doorbell;
   };
 
-  explicit SleepingContext(std::uint32_t num_knocking) {
-    for (std::uint32_t number = 0; number < num_knocking; ++number) {
-      mailbox.add(number, peers[number].knock, mailbox.wake_fd());
+  explicit SleepingContext(std::uint32_t num_ringing) {
+    for (std::uint32_t number = 0; number < num_ringing; ++number) {
+      mailbox.add(number, peers[number].doorbell, mailbox.wake_fd());
     }
   }
   void check() {}
 
   /// As PeerInbox::tell().
   void tell(Peer& peer) {
-    if (peer.knock.knock()) {
+    if (peer.doorbell.ring()) {
       sim::send_wake(mailbox.wake_fd());
     }
   }
@@ -44,7 +44,7 @@ struct SleepingContext {
     peer.given.store(given + 1, order);
   }
   /// The process that has the inbox's other end.
-  void knock(std::uint32_t number, Order order) {
+  void ring(std::uint32_t number, Order order) {
     leave_work(number, order);
     tell(peers[number]);
   }
@@ -79,13 +79,13 @@ struct SleepingContext {
   std::array<Peer, 2> peers;
 };
 
-/// Only the knocks hand the work over.
+/// Only the rings hand the work over.
 struct TwoPeers : SleepingContext {
   TwoPeers() : SleepingContext(2) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
-    execution().add_thread("peer 0", [this] { knock(0, Order::relaxed); });
-    execution().add_thread("peer 1", [this] { knock(1, Order::relaxed); });
+    execution().add_thread("peer 0", [this] { ring(0, Order::relaxed); });
+    execution().add_thread("peer 1", [this] { ring(1, Order::relaxed); });
   }
 };
 
@@ -93,7 +93,7 @@ struct APeerAndAThread : SleepingContext {
   APeerAndAThread() : SleepingContext(1) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
-    execution().add_thread("peer", [this] { knock(0, Order::relaxed); });
+    execution().add_thread("peer", [this] { ring(0, Order::relaxed); });
     execution().add_thread("thread", [this] { notify(1, Order::relaxed); });
   }
 };
@@ -113,8 +113,8 @@ struct APeerTwice : SleepingContext {
   void start() {
     execution().add_thread("engine", [this] { engine(Order::acquire, 2); });
     execution().add_thread("peer", [this] {
-      knock(0, Order::release);
-      knock(0, Order::release);
+      ring(0, Order::release);
+      ring(0, Order::release);
     });
   }
 };
@@ -126,8 +126,8 @@ struct CrowdOfPeers : SleepingContext {
     execution().add_thread("engine", [this] { engine(Order::acquire, 4); });
     for (const std::uint32_t number : {0U, 1U}) {
       execution().add_thread("peer", [this, number] {
-        knock(number, Order::release);
-        knock(number, Order::release);
+        ring(number, Order::release);
+        ring(number, Order::release);
       });
     }
     execution().add_thread("thread", [this] {
@@ -181,13 +181,13 @@ TEST(MailboxModel, FindsThatOnlyThisProcessCanTellOfADeath) {
   EXPECT_THAT(explore_all<KilledPeer<false>>({}).failure, testing::HasSubstr("sleeps for ever"));
 }
 
-TEST(MailboxModel, FindsWhatWouldLoseAKnock) {
-  expect_finds<TwoPeers>({Fault::weaken, "Knock::fall_asleep"});
-  expect_finds<TwoPeers>({Fault::late, "Knock::fall_asleep"});
-  expect_finds<TwoPeers>({Fault::weaken, "Knock::knock"});
-  expect_finds<TwoPeers>({Fault::late, "Knock::knock", "store"});
-  expect_finds<TwoPeers>({Fault::blind, "Knock::knock"});
-  expect_finds<TwoPeers>({Fault::blind, "Knock::is_pending"});
+TEST(MailboxModel, FindsWhatWouldLoseARing) {
+  expect_finds<TwoPeers>({Fault::weaken, "InboxDoorbell::fall_asleep"});
+  expect_finds<TwoPeers>({Fault::late, "InboxDoorbell::fall_asleep"});
+  expect_finds<TwoPeers>({Fault::weaken, "InboxDoorbell::ring"});
+  expect_finds<TwoPeers>({Fault::late, "InboxDoorbell::ring", "store"});
+  expect_finds<TwoPeers>({Fault::blind, "InboxDoorbell::ring"});
+  expect_finds<TwoPeers>({Fault::blind, "InboxDoorbell::is_pending"});
 }
 
 TEST(MailboxModel, FindsWhatWouldLoseANotice) {
@@ -200,7 +200,7 @@ TEST(MailboxModel, FindsWhatWouldLoseANotice) {
 }
 
 TEST(MailboxModel, FindsWorkThatIsLookedAtTooEarly) {
-  expect_finds<TwoPeers>({Fault::relax, "Knock::knock", "store"});
+  expect_finds<TwoPeers>({Fault::relax, "InboxDoorbell::ring", "store"});
   expect_finds<TwoThreads>({Fault::relax, "Mailbox::notify", "fetch_or"});
 }
 

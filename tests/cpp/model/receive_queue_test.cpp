@@ -1,4 +1,4 @@
-#include "backend/sim/inbox/receive_board.hpp"
+#include "backend/sim/inbox/receive_queue.hpp"
 
 #include "model/explorer/data.hpp"
 #include "model/explorer/event.hpp"
@@ -15,18 +15,18 @@
 namespace pydoca::model {
 namespace {
 
-using sim::ReceiveBoard;
-using sim::ReceiveBoardState;
+using sim::ReceiveQueue;
+using sim::ReceiveQueueState;
 using sim::ReceiveSlot;
 
 /// A context that posts receives, and peers that fill them.
 template <std::size_t num_slots>
-struct Board {
-  using Taken = std::optional<ReceiveBoard::Taken>;
+struct Receives {
+  using Taken = std::optional<ReceiveQueue::Taken>;
 
-  Board() {
+  Receives() {
     for (std::size_t index = 0; index < num_slots; ++index) {
-      board.close(index);
+      receive_queue.close(index);
     }
   }
   void check() {}
@@ -35,14 +35,14 @@ struct Board {
   void publish() {
     const std::uint64_t number = next_number++;
     receives[number].write(1);
-    board.publish(number, room_of(number));
+    receive_queue.publish(number, room_of(number));
   }
   static std::uint64_t room_of(std::uint64_t number) { return 100 + number; }
-  bool is_taken(std::uint64_t number) const { return board.taker(number) < 3; }
+  bool is_taken(std::uint64_t number) const { return receive_queue.taker(number) < 3; }
 
   // A peer.
   Taken take(std::uint32_t peer) {
-    const Taken taken = board.take(peer);
+    const Taken taken = receive_queue.take(peer);
     if (taken.has_value()) {
       require(taken->room == room_of(taken->number), "a receive has its own room");
       require(receives[taken->number].read() == 1, "only its peer fills a receive");
@@ -51,14 +51,14 @@ struct Board {
     return taken;
   }
 
-  ReceiveBoardState state;
+  ReceiveQueueState state;
   std::array<ReceiveSlot, num_slots> slots{};
-  ReceiveBoard board{state, slots};
+  ReceiveQueue receive_queue{state, slots};
   std::uint64_t next_number = 0;      ///< the owner's
   std::array<Data<int>, 8> receives;  ///< by number: 1 when it was posted, 2 when it was filled
 };
 
-struct TwoPeersTake : Board<2> {
+struct TwoPeersTake : Receives<2> {
   void start() {
     execution().add_thread("owner", [this] {
       publish();
@@ -79,9 +79,9 @@ struct TwoPeersTake : Board<2> {
 };
 
 /// The owner takes back what no peer has taken; the receive then is its own.
-struct Withdrawal : Board<2> {
+struct Withdrawal : Receives<2> {
   bool withdraw(std::uint64_t number) {
-    if (!board.withdraw(number)) {
+    if (!receive_queue.withdraw(number)) {
       require(is_taken(number), "a receive that cannot be withdrawn has a peer");
       return false;
     }
@@ -105,14 +105,14 @@ struct Withdrawal : Board<2> {
 };
 
 /// A peer is killed at any step. The owner posts again what that peer had taken, and the other peer gets both.
-struct KilledTaker : Board<2> {
+struct KilledTaker : Receives<2> {
   void start() {
-    execution().add_thread("peer 0", [this] { static_cast<void>(board.take(0)); });
+    execution().add_thread("peer 0", [this] { static_cast<void>(receive_queue.take(0)); });
     execution().add_thread("owner", [this] {
       publish();
       sleep_on(died);
-      if (board.taker(0) == 0) {
-        board.close(0);
+      if (receive_queue.taker(0) == 0) {
+        receive_queue.close(0);
         publish();
       }
     });
@@ -132,12 +132,12 @@ struct KilledTaker : Board<2> {
 
 /// A peer writes anything to the cursors while another takes: it takes what the owner has posted, or nothing. It has so
 /// many tries that the schedules run at random.
-struct HostilePeer : Board<2> {
+struct HostilePeer : Receives<2> {
   void start() {
     execution().add_thread("owner", [this] {
       publish();
       publish();
-      board.restore_cursors(0, 2);
+      receive_queue.restore_cursors(0, 2);
     });
     execution().add_thread("peer", [this] { static_cast<void>(take(0)); });
     execution().add_thread("hostile", [this] {
@@ -172,27 +172,27 @@ void expect_search_finds_what_chance_finds() {
   EXPECT_TRUE(std::includes(all.begin(), all.end(), some.begin(), some.end()));
 }
 
-TEST(ReceiveBoardModel, ChanceFindsNoOutcomeThatTheSearchMisses) {
+TEST(ReceiveQueueModel, ChanceFindsNoOutcomeThatTheSearchMisses) {
   expect_search_finds_what_chance_finds<TwoPeersTake>();
   expect_search_finds_what_chance_finds<KilledTaker>();
 }
 
-TEST(ReceiveBoardModel, EachReceiveHasOnePeer) { expect_holds<TwoPeersTake>(); }
-TEST(ReceiveBoardModel, AWithdrawnReceiveIsTheOwners) { expect_holds<Withdrawal>(); }
-TEST(ReceiveBoardModel, AReceiveOfAKilledPeerGoesToAnother) { expect_holds<KilledTaker>(); }
-TEST(ReceiveBoardModel, APeerThatWritesToTheCursorsGivesNobodyAnothersReceive) {
+TEST(ReceiveQueueModel, EachReceiveHasOnePeer) { expect_holds<TwoPeersTake>(); }
+TEST(ReceiveQueueModel, AWithdrawnReceiveIsTheOwners) { expect_holds<Withdrawal>(); }
+TEST(ReceiveQueueModel, AReceiveOfAKilledPeerGoesToAnother) { expect_holds<KilledTaker>(); }
+TEST(ReceiveQueueModel, APeerThatWritesToTheCursorsGivesNobodyAnothersReceive) {
   expect_holds_at_random<HostilePeer>();
 }
 
-TEST(ReceiveBoardModel, FindsTwoOwnersOfAReceive) {
-  expect_finds<TwoPeersTake>({Fault::split, "ReceiveBoard::take", "compare_exchange", 1});
-  expect_finds<Withdrawal>({Fault::split, "ReceiveBoard::withdraw"});
+TEST(ReceiveQueueModel, FindsTwoOwnersOfAReceive) {
+  expect_finds<TwoPeersTake>({Fault::split, "ReceiveQueue::take", "compare_exchange", 1});
+  expect_finds<Withdrawal>({Fault::split, "ReceiveQueue::withdraw"});
 }
 
-TEST(ReceiveBoardModel, FindsAReceiveThatIsTakenTooEarly) {
-  expect_finds<TwoPeersTake>({Fault::relax, "ReceiveBoard::publish", "store"});
-  expect_finds<TwoPeersTake>({Fault::late, "ReceiveBoard::publish", "store", 1});
-  expect_finds<TwoPeersTake>({Fault::late, "ReceiveBoard::publish", "store", 2});
+TEST(ReceiveQueueModel, FindsAReceiveThatIsTakenTooEarly) {
+  expect_finds<TwoPeersTake>({Fault::relax, "ReceiveQueue::publish", "store"});
+  expect_finds<TwoPeersTake>({Fault::late, "ReceiveQueue::publish", "store", 1});
+  expect_finds<TwoPeersTake>({Fault::late, "ReceiveQueue::publish", "store", 2});
 }
 
 }  // namespace

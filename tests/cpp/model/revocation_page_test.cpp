@@ -1,4 +1,4 @@
-#include "backend/sim/memory/gate.hpp"
+#include "backend/sim/memory/revocation_page.hpp"
 
 #include "model/explorer/data.hpp"
 #include "model/model_test.hpp"
@@ -6,29 +6,29 @@
 namespace pydoca::model {
 namespace {
 
-using sim::Gate;
+using sim::RevocationPage;
 
-/// Exported memory: the owner frees it when it has closed the gate and has seen no access under way.
+/// Exported memory: the owner frees it when it has closed the revocation page and has seen no access under way.
 struct Export {
-  void check() { require(!freed || gate.is_closed(), "freed memory is behind a closed gate"); }
+  void check() { require(!freed || revocation_page.is_closed(), "freed memory is behind a closed revocation_page"); }
   void access() {
-    if (gate.enter()) {
+    if (revocation_page.enter()) {
       static_cast<void>(memory.read());
-      gate.leave();
+      revocation_page.leave();
     }
   }
   /// Does what Exporter::withdraw() does, which gives up when an importer stays inside.
   void withdraw() {
-    gate.close();
+    revocation_page.close();
     for (int look = 0; look < 2 && !freed; ++look) {
-      if (gate.is_empty()) {
+      if (revocation_page.is_empty()) {
         memory.end();
         freed = true;
       }
     }
   }
 
-  Gate gate;
+  RevocationPage revocation_page;
   Data<int> memory;
   bool freed = false;  ///< the owner's
 };
@@ -56,56 +56,56 @@ struct TwoClose : Export {
   void start() {
     execution().add_thread("owner", [this] {
       withdraw();
-      first = gate.reason();
+      first = revocation_page.reason();
     });
     execution().add_thread("importer", [this] { access(); });
     execution().add_thread("service", [this] {
-      gate.close(Gate::owner_died);
-      second = gate.reason();
+      revocation_page.close(RevocationPage::owner_died);
+      second = revocation_page.reason();
     });
   }
   void check() {
     Export::check();
-    require(first == second && first != Gate::open, "the first reason stays");
+    require(first == second && first != RevocationPage::open, "the first reason stays");
   }
 
-  Gate::Reason first = Gate::open;
-  Gate::Reason second = Gate::open;
+  RevocationPage::Reason first = RevocationPage::open;
+  RevocationPage::Reason second = RevocationPage::open;
 };
 
 /// An importer that leaves says goodbye before its connection ends.
 struct Goodbye : Export {
   void start() {
     execution().add_thread("importer", [this] {
-      gate.say_hello();
+      revocation_page.say_hello();
       access();
       memory.write(1);
-      gate.say_goodbye();
+      revocation_page.say_goodbye();
     });
     execution().add_thread("owner", [this] {
-      if (gate.said_goodbye()) {
-        require(gate.said_hello() && memory.read() == 1, "who says goodbye has been there");
+      if (revocation_page.said_goodbye()) {
+        require(revocation_page.said_hello() && memory.read() == 1, "who says goodbye has been there");
       }
     });
   }
 };
 
-TEST(GateModel, NoAccessFollowsAWithdrawal) { expect_holds<AnImporterAccessesTwice>(); }
-TEST(GateModel, CountsTheThreadsOfAnImporter) { expect_holds<TwoThreadsOfAnImporter>(); }
-TEST(GateModel, TheFirstReasonStays) { expect_holds<TwoClose>(); }
-TEST(GateModel, AGoodbyeFollowsWhatWasDone) { expect_holds<Goodbye>(); }
+TEST(RevocationPageModel, NoAccessFollowsAWithdrawal) { expect_holds<AnImporterAccessesTwice>(); }
+TEST(RevocationPageModel, CountsTheThreadsOfAnImporter) { expect_holds<TwoThreadsOfAnImporter>(); }
+TEST(RevocationPageModel, TheFirstReasonStays) { expect_holds<TwoClose>(); }
+TEST(RevocationPageModel, AGoodbyeFollowsWhatWasDone) { expect_holds<Goodbye>(); }
 
-TEST(GateModel, FindsAnAccessThatFollows) {
-  expect_finds<AnImporterAccessesTwice>({Fault::split, "Gate::enter"});
-  expect_finds<AnImporterAccessesTwice>({Fault::blind, "Gate::enter"});
-  expect_finds<AnImporterAccessesTwice>({Fault::split, "Gate::close"});
-  expect_finds<AnImporterAccessesTwice>({Fault::blind, "Gate::is_empty"});
-  expect_finds<AnImporterAccessesTwice>({Fault::relax, "Gate::leave"});
-  expect_finds<AnImporterAccessesTwice>({Fault::relax, "Gate::is_empty"});
-  expect_finds<TwoThreadsOfAnImporter>({Fault::split, "Gate::leave"});
-  expect_finds<TwoClose>({Fault::split, "Gate::close"});
-  expect_finds<Goodbye>({Fault::relax, "Gate::say_goodbye"});
-  expect_finds<Goodbye>({Fault::relax, "Gate::said_goodbye"});
+TEST(RevocationPageModel, FindsAnAccessThatFollows) {
+  expect_finds<AnImporterAccessesTwice>({Fault::split, "RevocationPage::enter"});
+  expect_finds<AnImporterAccessesTwice>({Fault::blind, "RevocationPage::enter"});
+  expect_finds<AnImporterAccessesTwice>({Fault::split, "RevocationPage::close"});
+  expect_finds<AnImporterAccessesTwice>({Fault::blind, "RevocationPage::is_empty"});
+  expect_finds<AnImporterAccessesTwice>({Fault::relax, "RevocationPage::leave"});
+  expect_finds<AnImporterAccessesTwice>({Fault::relax, "RevocationPage::is_empty"});
+  expect_finds<TwoThreadsOfAnImporter>({Fault::split, "RevocationPage::leave"});
+  expect_finds<TwoClose>({Fault::split, "RevocationPage::close"});
+  expect_finds<Goodbye>({Fault::relax, "RevocationPage::say_goodbye"});
+  expect_finds<Goodbye>({Fault::relax, "RevocationPage::said_goodbye"});
 }
 
 }  // namespace

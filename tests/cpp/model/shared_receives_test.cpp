@@ -1,6 +1,6 @@
 #include "backend/sim/rdma/shared_receives.hpp"
 
-#include "backend/sim/inbox/knock.hpp"
+#include "backend/sim/inbox/inbox_doorbell.hpp"
 #include "detail/ready_list.hpp"
 #include "model/explorer/event.hpp"
 #include "model/model_test.hpp"
@@ -30,7 +30,7 @@ struct ReceivingContext {
   static constexpr std::size_t num_slots = 2;
   struct Sender {
     sim::PeerInbox inbox;  ///< by which the context tells it
-    sim::Knock knock;
+    sim::InboxDoorbell doorbell;
     std::array<std::uint64_t, 3> ring{};
     Atomic<std::uint32_t> written{0};
     std::uint32_t read = 0;  ///< the context's
@@ -39,7 +39,7 @@ struct ReceivingContext {
 
   ReceivingContext() {
     for (std::size_t index = 0; index < num_slots; ++index) {
-      board.close(index);
+      receive_queue.close(index);
     }
   }
   void check() {}
@@ -47,13 +47,13 @@ struct ReceivingContext {
   // A sender.
   bool take(std::uint32_t self, std::uint64_t& number) {
     Sender& sender = senders[self];
-    if (sender.wants_receive && takes_wishes_back && !sender.knock.may_take()) {
+    if (sender.wants_receive && takes_wishes_back && !sender.doorbell.may_take()) {
       return false;
     }
-    const auto taken = board.take(self);
+    const auto taken = receive_queue.take(self);
     sender.wants_receive = !taken.has_value();
     if (sender.wants_receive) {
-      sender.knock.want_receive();
+      sender.doorbell.want_receive();
     }
     number = taken.has_value() ? taken->number : 0;
     return taken.has_value();
@@ -81,21 +81,21 @@ struct ReceivingContext {
       send(self, watch);
     }
   }
-  /// The knock and the sleep are mailbox_test.cpp's.
+  /// The doorbell and the sleep are mailbox_test.cpp's.
   void tell() { ::eventfd_write(work, 1); }
 
   // The context.
   void attend(std::uint32_t number) {
-    sim::Knock& knock = senders[number].knock;
+    sim::InboxDoorbell& doorbell = senders[number].doorbell;
     if (looks_early) {
       take_records(number);
     }
-    const bool wants = knock.begin_want();
+    const bool wants = doorbell.begin_want();
     if (!looks_early) {
       take_records(number);
     }
     if (wants) {
-      receives.tell_of_next(number, knock);
+      receives.tell_of_next(number, doorbell);
     }
   }
   void take_records(std::uint32_t number) {
@@ -120,12 +120,12 @@ struct ReceivingContext {
     }
   }
 
-  sim::ReceiveBoardState state;
+  sim::ReceiveQueueState state;
   std::array<sim::ReceiveSlot, num_slots> slots{};
-  sim::ReceiveBoard board{state, slots};
+  sim::ReceiveQueue receive_queue{state, slots};
   NoContext context;
   sim::Completions completions{context, 2};
-  sim::SharedReceives receives{board, num_slots, 2, completions};
+  sim::SharedReceives receives{receive_queue, num_slots, 2, completions};
   std::array<backend::RdmaOperation, 4> operations{};
   std::array<Sender, 2> senders;
   const int work = event_files().create(0);
@@ -156,19 +156,19 @@ struct EarlySender : ReceivingContext<> {
     receives.post(operations[0]);
   }
   void start() {
-    execution().add_thread("sender 0", [this] { early = this->board.take(0).has_value(); });
+    execution().add_thread("sender 0", [this] { early = this->receive_queue.take(0).has_value(); });
     execution().add_thread("context", [this] {
-      if (senders[1].knock.begin_want()) {
-        receives.tell_of_next(1, senders[1].knock);
+      if (senders[1].doorbell.begin_want()) {
+        receives.tell_of_next(1, senders[1].doorbell);
       }
     });
     execution().add_thread("sender 1", [this] {
-      senders[1].knock.want_receive();
-      late = senders[1].knock.may_take() && this->board.take(1).has_value();
+      senders[1].doorbell.want_receive();
+      late = senders[1].doorbell.may_take() && this->receive_queue.take(1).has_value();
     });
   }
   void check() {
-    const bool again = this->board.take(1).has_value();
+    const bool again = this->receive_queue.take(1).has_value();
     require(early + late + again == 1, "a receive has one sender");
   }
   bool early = false;

@@ -38,7 +38,7 @@ class Counter {
   /// A moment of detail::now(), not before that of the last call. adds: whether it is fetch_add().
   virtual std::uint64_t due_of_update(bool /*adds*/) noexcept { return 0; }
 
-  /// At an owner: the number of importers' deaths that a wait has reported so far. A wait notes it as it begins, for
+  /// The number of importers' deaths that a wait of an owner has reported so far. A wait notes it as it begins, for
   /// failure(). 0 at an importer.
   virtual std::uint32_t losses_told() const noexcept { return 0; }
   /// success while owner and importers share the counter; else what store() would answer. At an owner,

@@ -1,9 +1,9 @@
-#include "backend/sim/counter/bell.hpp"
+#include "backend/sim/counter/doorbell.hpp"
 
 #include "pydoca/status.hpp"
 
-#include "backend/sim/counter/importer_bell.hpp"
-#include "backend/sim/counter/owner_bells.hpp"
+#include "backend/sim/counter/importer_doorbell.hpp"
+#include "backend/sim/counter/owner_doorbells.hpp"
 #include "backend/sim/fabric/wakes.hpp"
 #include "detail/fd.hpp"
 #include "rig/pinned.hpp"
@@ -28,23 +28,23 @@ namespace {
 
 constexpr int soon = 20'000;  // ms
 
-TEST(Bell, WakesOnceForEachTimeThatASideWasArmed) {
-  Bell bell;
-  EXPECT_FALSE(bell.take_owner());
-  bell.arm_owner();
-  EXPECT_FALSE(bell.take_importer());
-  EXPECT_TRUE(bell.take_owner());
-  EXPECT_FALSE(bell.take_owner());
+TEST(Doorbell, WakesOnceForEachTimeThatASideWasArmed) {
+  Doorbell doorbell;
+  EXPECT_FALSE(doorbell.take_owner());
+  doorbell.arm_owner();
+  EXPECT_FALSE(doorbell.take_importer());
+  EXPECT_TRUE(doorbell.take_owner());
+  EXPECT_FALSE(doorbell.take_owner());
 }
 
-TEST(Bell, AsksForARelayOnceUntilTheOwnerHasBegunIt) {
-  Bell bell;
-  EXPECT_FALSE(bell.ask_to_relay()) << "no other importer sleeps";
-  bell.set_crowded();
-  EXPECT_TRUE(bell.ask_to_relay());
-  EXPECT_FALSE(bell.ask_to_relay());
-  bell.clear_relay();
-  EXPECT_TRUE(bell.ask_to_relay());
+TEST(Doorbell, AsksForARelayOnceUntilTheOwnerHasBegunIt) {
+  Doorbell doorbell;
+  EXPECT_FALSE(doorbell.ask_to_relay()) << "no other importer sleeps";
+  doorbell.set_crowded();
+  EXPECT_TRUE(doorbell.ask_to_relay());
+  EXPECT_FALSE(doorbell.ask_to_relay());
+  doorbell.clear_relay();
+  EXPECT_TRUE(doorbell.ask_to_relay());
 }
 
 /// What an engine does with a descriptor that it watches.
@@ -65,34 +65,34 @@ class Sleep {
 
 /// A counter with its owner and two importers, each a thread that sleeps whenever the protocol lets it: a lost wake-up
 /// is a time-out. Another thread is the owner's service.
-class BellTable {
+class DoorbellTable {
  public:
   static constexpr std::size_t importers = 2;
   static constexpr std::size_t owner = importers;
 
-  BellTable() {
+  DoorbellTable() {
     for (std::size_t i = 0; i < importers; ++i) {
-      std::vector<detail::Fd> files = bells_.add(i + 1);
+      std::vector<detail::Fd> files = doorbells_.add(i + 1);
       std::array<int, 2> ends{};
       EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
       notes_[i] = detail::Fd(ends[0]);
-      far_[i] = std::make_unique<ImporterBell>(std::move(files[0]), std::move(files[1]), detail::Fd(ends[1]),
-                                               std::make_shared<Wakes>());
+      far_[i] = std::make_unique<ImporterDoorbell>(std::move(files[0]), std::move(files[1]), detail::Fd(ends[1]),
+                                                   std::make_shared<Wakes>());
     }
     service_ = std::thread([this] { serve(); });
   }
-  ~BellTable() {
+  ~DoorbellTable() {
     far_ = {};  // ends the service
     service_.join();
   }
 
   void change(std::size_t self, std::uint64_t value) {
     word_.store(value, std::memory_order_seq_cst);
-    self == owner ? bells_.ring() : far_[self]->ring();
+    self == owner ? doorbells_.ring() : far_[self]->ring();
   }
   bool wait(std::size_t self, const Sleep& sleep, std::uint64_t value) {
     while (word_.load(std::memory_order_seq_cst) != value) {
-      self == owner ? bells_.arm() : far_[self]->arm();
+      self == owner ? doorbells_.arm() : far_[self]->arm();
       if (word_.load(std::memory_order_seq_cst) == value) {
         return true;
       }
@@ -102,7 +102,7 @@ class BellTable {
     }
     return true;
   }
-  Sleep sleep_of(std::size_t self) const { return Sleep(self == owner ? bells_.wake_fd() : far_[self]->wake_fd()); }
+  Sleep sleep_of(std::size_t self) const { return Sleep(self == owner ? doorbells_.wake_fd() : far_[self]->wake_fd()); }
 
  private:
   void serve() {
@@ -113,12 +113,12 @@ class BellTable {
     for (std::size_t open = importers; open > 0;) {
       ASSERT_GT(::poll(files.data(), files.size(), -1), 0);
       for (std::size_t i = 0; i < importers; ++i) {
-        std::byte note{};
+        std::byte received{};
         if (files[i].revents == 0) {
           continue;
         }
-        if (::recv(files[i].fd, &note, 1, 0) == 1) {
-          bells_.hear(i + 1);
+        if (::recv(files[i].fd, &received, 1, 0) == 1) {
+          doorbells_.hear(i + 1);
         } else {
           files[i].fd = -1;
           --open;
@@ -127,21 +127,21 @@ class BellTable {
     }
   }
 
-  OwnerBells bells_{false};
+  OwnerDoorbells doorbells_{false};
   std::array<detail::Fd, importers> notes_;
-  std::array<std::unique_ptr<ImporterBell>, importers> far_;
+  std::array<std::unique_ptr<ImporterDoorbell>, importers> far_;
   std::atomic<std::uint64_t> word_{0};
   std::thread service_;
 };
 
 /// The word goes round: first importer, second importer, owner.
-TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
+TEST(Doorbell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
   constexpr std::uint64_t rounds = 10'000;
-  constexpr std::uint64_t places = BellTable::importers + 1;
-  BellTable table;
+  constexpr std::uint64_t places = DoorbellTable::importers + 1;
+  DoorbellTable table;
   std::atomic<std::uint64_t> last{rounds - 1};
   std::vector<std::thread> threads;
-  for (std::size_t self = 0; self < BellTable::importers; ++self) {
+  for (std::size_t self = 0; self < DoorbellTable::importers; ++self) {
     threads.emplace_back([&, self] {
       const Sleep sleep = table.sleep_of(self);
       for (std::uint64_t i = 0; i <= last.load(); ++i) {
@@ -150,14 +150,14 @@ TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
       }
     });
   }
-  const Sleep sleep = table.sleep_of(BellTable::owner);
+  const Sleep sleep = table.sleep_of(DoorbellTable::owner);
   const StressTime time;
   for (std::uint64_t i = 0; i <= last.load(); ++i) {
     if (time.over()) {
       last.store(i);  // this comes before the importers can see this round
     }
-    table.change(BellTable::owner, places * i + 1);
-    ASSERT_TRUE(table.wait(BellTable::owner, sleep, places * (i + 1))) << i;
+    table.change(DoorbellTable::owner, places * i + 1);
+    ASSERT_TRUE(table.wait(DoorbellTable::owner, sleep, places * (i + 1))) << i;
   }
   for (std::thread& thread : threads) {
     thread.join();
@@ -165,100 +165,100 @@ TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
 }
 
 /// Threads of one process, which ThreadSanitizer can see: both use the same object.
-TEST(Bell, TheSideThatWakesSaysWhereItRuns) {
+TEST(Doorbell, TheSideThatWakesSaysWhereItRuns) {
   constexpr int rounds = 2000;
   const std::vector<unsigned> usable = usable_cpus();
   const unsigned near = usable.front();
   const unsigned far = usable.back();
-  Bell bell;
+  Doorbell doorbell;
   std::atomic<int> woken{0};
   std::thread changer([&] {
     pin_to({far});
     for (int round = 0; round < rounds;) {
-      if (bell.take_importer()) {
-        bell.owner_cpus().store(own_cpus());
+      if (doorbell.take_importer()) {
+        doorbell.owner_cpus().store(own_cpus());
         woken.store(++round, std::memory_order_release);
       }
     }
   });
   run_pinned(near, [&] {
     for (int round = 0; round < rounds; ++round) {
-      bell.importer_cpus().store(own_cpus());
-      bell.arm_importer();
+      doorbell.importer_cpus().store(own_cpus());
+      doorbell.arm_importer();
       while (woken.load(std::memory_order_acquire) == round) {
         std::this_thread::yield();
       }
-      ASSERT_EQ(bell.owner_cpus().load(), Cpus::only(far));
+      ASSERT_EQ(doorbell.owner_cpus().load(), Cpus::only(far));
     }
   });
   changer.join();
-  EXPECT_EQ(bell.importer_cpus().load(), Cpus::only(near));
-  EXPECT_EQ(bell.owner_cpus().load().may_run_beside(own_cpus()), usable.size() > 1);
+  EXPECT_EQ(doorbell.importer_cpus().load(), Cpus::only(near));
+  EXPECT_EQ(doorbell.owner_cpus().load().may_run_beside(own_cpus()), usable.size() > 1);
 }
 
-TEST(OwnerBells, KnowWhereImportersRunWhateverTheySay) {
+TEST(OwnerDoorbells, KnowWhereImportersRunWhateverTheySay) {
   const Cpus here = Cpus::only(0);
-  OwnerBells bells(false);
-  EXPECT_FALSE(bells.may_change_elsewhere(here)) << "nobody has said anything";
-  const std::vector<detail::Fd> first = bells.add(1);
-  const std::vector<detail::Fd> second = bells.add(2);
-  const auto page = SharedPage<Bell>::map(second[0].get());
+  OwnerDoorbells doorbells(false);
+  EXPECT_FALSE(doorbells.may_change_elsewhere(here)) << "nobody has said anything";
+  const std::vector<detail::Fd> first = doorbells.add(1);
+  const std::vector<detail::Fd> second = doorbells.add(2);
+  const auto page = SharedPage<Doorbell>::map(second[0].get());
   EXPECT_EQ((*page)->owner_cpus().load(), here);
   for (std::uint32_t word = 0; word <= 0xffff; ++word) {
     const Cpus said = Cpus::from_word(static_cast<std::uint16_t>(word));
     (*page)->importer_cpus().store(said);
-    ASSERT_EQ(bells.may_change_elsewhere(here), said != Cpus() && said != here) << word;
+    ASSERT_EQ(doorbells.may_change_elsewhere(here), said != Cpus() && said != here) << word;
   }
-  EXPECT_FALSE(OwnerBells(false).may_change_elsewhere(here));
-  EXPECT_TRUE(OwnerBells(true).may_change_elsewhere(here)) << "nobody says who changes the user's memory";
-  bells.remove(2);
-  EXPECT_FALSE(bells.may_change_elsewhere(here));
+  EXPECT_FALSE(OwnerDoorbells(false).may_change_elsewhere(here));
+  EXPECT_TRUE(OwnerDoorbells(true).may_change_elsewhere(here)) << "nobody says who changes the user's memory";
+  doorbells.remove(2);
+  EXPECT_FALSE(doorbells.may_change_elsewhere(here));
 }
 
-TEST(OwnerBells, TellImportersWhereTheOwnerRunsAndWhereOthersMadeAChange) {
-  OwnerBells bells(false);
-  const std::vector<detail::Fd> first = bells.add(1);
-  const std::vector<detail::Fd> second = bells.add(2);
-  const auto page = SharedPage<Bell>::map(first[0].get());
-  const auto changers = SharedPage<Bell>::map(second[0].get());
-  static_cast<void>(bells.may_change_elsewhere(Cpus::only(5)));
+TEST(OwnerDoorbells, TellImportersWhereTheOwnerRunsAndWhereOthersMadeAChange) {
+  OwnerDoorbells doorbells(false);
+  const std::vector<detail::Fd> first = doorbells.add(1);
+  const std::vector<detail::Fd> second = doorbells.add(2);
+  const auto page = SharedPage<Doorbell>::map(first[0].get());
+  const auto changers = SharedPage<Doorbell>::map(second[0].get());
+  static_cast<void>(doorbells.may_change_elsewhere(Cpus::only(5)));
   EXPECT_EQ((*page)->owner_cpus().load(), Cpus::only(5));
   const unsigned cpu = usable_cpus().front();
   (*page)->arm_importer();
-  run_pinned(cpu, [&] { bells.ring(); });
+  run_pinned(cpu, [&] { doorbells.ring(); });
   EXPECT_EQ((*page)->owner_cpus().load(), Cpus::only(cpu));
   (*changers)->importer_cpus().store(Cpus::only(7));
   (*page)->arm_importer();
-  bells.hear(2);
+  doorbells.hear(2);
   EXPECT_EQ((*page)->owner_cpus().load(), Cpus::only(7)) << "the second importer's change, by way of the owner";
 }
 
-TEST(OwnerBells, ReplacesWhatALeavingImporterHad) {
-  OwnerBells bells(false);
-  const std::vector<detail::Fd> first = bells.add(1);
-  const std::vector<detail::Fd> second = bells.add(2);
-  bells.remove(1);
-  bells.ring();
+TEST(OwnerDoorbells, ReplacesWhatALeavingImporterHad) {
+  OwnerDoorbells doorbells(false);
+  const std::vector<detail::Fd> first = doorbells.add(1);
+  const std::vector<detail::Fd> second = doorbells.add(2);
+  doorbells.remove(1);
+  doorbells.ring();
   std::byte byte{};
   EXPECT_EQ(::recv(first[1].get(), &byte, 1, MSG_DONTWAIT), 0) << "the end of the socket";
   EXPECT_EQ(::recv(second[1].get(), &byte, 1, MSG_DONTWAIT), -1) << "it does not sleep";
-  const std::vector<detail::Fd> third = bells.add(3);
-  const auto page = SharedPage<Bell>::map(third[0].get());
+  const std::vector<detail::Fd> third = doorbells.add(3);
+  const auto page = SharedPage<Doorbell>::map(third[0].get());
   (*page)->arm_importer();
-  bells.ring();
+  doorbells.ring();
   EXPECT_EQ(::recv(third[1].get(), &byte, 1, MSG_DONTWAIT), 1);
 }
 
-TEST(OwnerBells, RefusesMoreImportersThanItHasPlacesFor) {
-  OwnerBells bells(false);
+TEST(OwnerDoorbells, RefusesMoreImportersThanItHasPlacesFor) {
+  OwnerDoorbells doorbells(false);
   for (Service::Id id = 1; id <= 100; ++id) {
-    static_cast<void>(bells.add(id));
-    bells.remove(id);
+    static_cast<void>(doorbells.add(id));
+    doorbells.remove(id);
   }
   std::vector<std::vector<detail::Fd>> files;
   try {
-    for (Service::Id id = 1; id <= OwnerBells::max_importers + 1; ++id) {
-      files.push_back(bells.add(id));
+    for (Service::Id id = 1; id <= OwnerDoorbells::max_importers + 1; ++id) {
+      files.push_back(doorbells.add(id));
       files.back().clear();  // this process keeps the owner's ends only
     }
     FAIL() << "there was room for all of them";

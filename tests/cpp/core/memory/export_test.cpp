@@ -178,9 +178,9 @@ TEST_P(ExportSources, ADeadOwnerIsNoticed) {
   PeerProcess owner("Peer.DISABLED_Serve");
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
   ImportedMemory imported(bytes_of(blob));
-  ASSERT_FALSE(imported.gate().is_closed());
+  ASSERT_FALSE(imported.revocation_page().is_closed());
   owner.kill();
-  ASSERT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
+  ASSERT_TRUE(eventually([&] { return imported.revocation_page().is_closed(); }));
   std::byte value{};
   EXPECT_EQ(imported.read(0, value), Status::io_failed);
   EXPECT_EQ(thrown_by([&] { ImportedMemory again(bytes_of(blob)); }), Status::not_connected);
@@ -192,9 +192,9 @@ TEST_P(ExportSources, AForkedChildDoesNotHideItsParentsDeath) {
   ImportedMemory imported(bytes_of(make(owner, GetParam(), Access::pci_read_only)));
   const auto child = static_cast<pid_t>(ask(owner, peer_op::fork).a);
   ASSERT_GT(child, 0);
-  EXPECT_FALSE(imported.gate().is_closed());
+  EXPECT_FALSE(imported.revocation_page().is_closed());
   owner.kill();
-  EXPECT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
+  EXPECT_TRUE(eventually([&] { return imported.revocation_page().is_closed(); }));
   EXPECT_EQ(::kill(child, SIGKILL), 0) << "the child had to outlive its parent";
 }
 
@@ -278,7 +278,7 @@ TEST_P(ExportSources, AllExportsOfARegionDieAtOnce) {
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
   EXPECT_EQ(exported.withdraw(), Status::again);
-  EXPECT_TRUE(other.gate().is_closed());
+  EXPECT_TRUE(other.revocation_page().is_closed());
 }
 
 TEST_P(ExportSources, AnImporterKilledInsideIsNotWaitedFor) {
@@ -516,7 +516,7 @@ TEST_F(Exports, APieceOfMemoryOpensNothingElse) {
   EXPECT_EQ(imported.region().reach(), sim::Region::Reach::foreign);
   Hostile hostile(blob);
   ASSERT_EQ(hostile.ask(), Status::success);
-  EXPECT_EQ(hostile.files.count, 1U) << "only the gate";
+  EXPECT_EQ(hostile.files.count, 1U) << "only the revocation_page";
   struct stat handed{};
   struct stat whole{};
   ASSERT_EQ(::fstat(hostile.files.fds[0].get(), &handed), 0);
@@ -565,7 +565,7 @@ TEST_F(Exports, AChattyImporterIsStillSeenInside) {
   ExportedMemory exported(Source::pydoca, memory_size, Access::pci_read_write);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);
-  const auto page = sim::SharedPage<sim::Gate>::map(hostile.files.fds[0].get());
+  const auto page = sim::SharedPage<sim::RevocationPage>::map(hostile.files.fds[0].get());
   ASSERT_TRUE((*page)->enter());
   EXPECT_EQ(::send(hostile.socket.get(), "nonsense", 8, MSG_NOSIGNAL), 8);
   EXPECT_EQ(::send(hostile.socket.get(), "more", 4, MSG_NOSIGNAL), 4);
@@ -644,17 +644,19 @@ detail::Fd file_of(std::size_t length, int seals) {
 }
 
 TEST_F(Exports, FilesThatCouldShrinkAreRefused) {
-  const detail::Fd gate = file_of(4096, F_SEAL_SHRINK | F_SEAL_GROW);
-  sim::ImportedRegion region(0x1000, 8192, false, sim::SharedPage<sim::Gate>::map(gate.get()));
+  const detail::Fd revocation_page = file_of(4096, F_SEAL_SHRINK | F_SEAL_GROW);
+  sim::ImportedRegion region(0x1000, 8192, false, sim::SharedPage<sim::RevocationPage>::map(revocation_page.get()));
   EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, 0).get()); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK).get()); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { region.map(file_of(8191, F_SEAL_SHRINK | F_SEAL_GROW).get()); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { region.map(0); }), Status::not_permitted);
   region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get());
   EXPECT_EQ(region.reach(), sim::Region::Reach::mapped);
-  EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(4096, 0).get()); }), Status::not_permitted);
-  EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(16, F_SEAL_SHRINK | F_SEAL_GROW).get()); }),
+  EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::RevocationPage>::map(file_of(4096, 0).get()); }),
             Status::not_permitted);
+  EXPECT_EQ(
+      thrown_by([] { sim::SharedPage<sim::RevocationPage>::map(file_of(16, F_SEAL_SHRINK | F_SEAL_GROW).get()); }),
+      Status::not_permitted);
 }
 
 // ---- Regions that are destroyed too early
@@ -674,7 +676,7 @@ TEST_F(Exports, MemoryLeftWithAPeerInsideIsKeptUntilItLeaves) {
   EXPECT_TRUE(eventually([&] { return memory.expired(); }));
 }
 
-TEST_F(Exports, DestroyedWhileTheGateIsEmptyLetGoAtOnce) {
+TEST_F(Exports, DestroyedWhileTheRevocationPageIsEmptyLetGoAtOnce) {
   std::weak_ptr<Memory> memory;
   std::unique_ptr<ImportedMemory> imported;
   {
@@ -683,7 +685,7 @@ TEST_F(Exports, DestroyedWhileTheGateIsEmptyLetGoAtOnce) {
     imported = std::make_unique<ImportedMemory>(exported.blob());
   }
   EXPECT_TRUE(memory.expired());
-  EXPECT_TRUE(imported->gate().is_closed());
+  EXPECT_TRUE(imported->revocation_page().is_closed());
 }
 
 // ---- Registration
@@ -789,7 +791,7 @@ TEST_F(Exports, AChildExportsByItself) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
+  EXPECT_TRUE(eventually([&] { return imported.revocation_page().is_closed(); }));
   EXPECT_EQ(ImportedMemory(parents.blob()).size(), memory_size) << "the exports of the parent are unchanged";
 }
 

@@ -9,7 +9,7 @@
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/fabric/shared_page.hpp"
-#include "backend/sim/memory/gate.hpp"
+#include "backend/sim/memory/revocation_page.hpp"
 #include "rig/cell_name.hpp"
 #include "rig/process/export_peer.hpp"
 #include "rig/process/raw_importer.hpp"
@@ -139,8 +139,8 @@ class ImportStates : public testing::TestWithParam<std::tuple<At, Sent>> {
       importer->request.nonce[0] ^= difference;
     }
     if (state == At::withdrawn) {
-      gate = sim::SharedPage<sim::Gate>::map(importer->files.fds[0].get());
-      ASSERT_TRUE((*gate)->enter());
+      revocation_page = sim::SharedPage<sim::RevocationPage>::map(importer->files.fds[0].get());
+      ASSERT_TRUE((*revocation_page)->enter());
       ASSERT_EQ(region->withdraw(), Status::again);
     }
   }
@@ -161,7 +161,7 @@ class ImportStates : public testing::TestWithParam<std::tuple<At, Sent>> {
     const std::array one_descriptor{importer->socket.get()};
     std::array<std::byte, sizeof request + 1> longer{};
     std::memcpy(longer.data(), &request, sizeof request);
-    const std::array notes{what == Sent::wrong_note ? std::byte{1} : sim::importers_note, sim::importers_note};
+    const std::array notes{what == Sent::wrong_note ? std::byte{1} : sim::wake_byte, sim::wake_byte};
     switch (what) {
       case Sent::stale_request:
         ++request.epoch;
@@ -254,7 +254,7 @@ class ImportStates : public testing::TestWithParam<std::tuple<At, Sent>> {
   std::unique_ptr<backend::Counter> event;
   std::vector<std::byte> blob;
   std::optional<RawImporter> importer;
-  std::shared_ptr<sim::SharedPage<sim::Gate>> gate;
+  std::shared_ptr<sim::SharedPage<sim::RevocationPage>> revocation_page;
 };
 
 TEST_P(ImportStates, AnswerOrEnd) {

@@ -57,15 +57,15 @@ enum class Answer : std::uint8_t {
   no_files,
   a_file_less,
   a_file_more,
-  open_gate,    ///< a file that could shrink
-  short_gate,   ///< a file without the page
-  no_gate,      ///< a socket
-  open_memory,  ///< the second file
+  open_revocation_page,   ///< a file that could shrink
+  short_revocation_page,  ///< a file without the page
+  no_revocation_page,     ///< a socket
+  open_memory,            ///< the second file
   short_memory,
   frozen_memory,  ///< sealed against writing
   no_memory,
-  open_bell,  ///< the third, of an event
-  no_wakes,   ///< the fourth
+  open_doorbell,  ///< the third, of an event
+  no_wakes,       ///< the fourth
   twice,
 };
 constexpr std::array all_answers{Answer::good,
@@ -85,14 +85,14 @@ constexpr std::array all_answers{Answer::good,
                                  Answer::no_files,
                                  Answer::a_file_less,
                                  Answer::a_file_more,
-                                 Answer::open_gate,
-                                 Answer::short_gate,
-                                 Answer::no_gate,
+                                 Answer::open_revocation_page,
+                                 Answer::short_revocation_page,
+                                 Answer::no_revocation_page,
                                  Answer::open_memory,
                                  Answer::short_memory,
                                  Answer::frozen_memory,
                                  Answer::no_memory,
-                                 Answer::open_bell,
+                                 Answer::open_doorbell,
                                  Answer::no_wakes,
                                  Answer::twice};
 
@@ -189,10 +189,10 @@ class Owner {
 
   std::vector<detail::Fd> files_of(Answer what) const {
     std::vector<detail::Fd> files;
-    files.push_back(what == Answer::open_gate    ? make_file(0)
-                    : what == Answer::short_gate ? make_file(sealed, 0)
-                    : what == Answer::no_gate    ? make_socket()
-                                                 : make_file(sealed));
+    files.push_back(what == Answer::open_revocation_page    ? make_file(0)
+                    : what == Answer::short_revocation_page ? make_file(sealed, 0)
+                    : what == Answer::no_revocation_page    ? make_socket()
+                                                            : make_file(sealed));
     if (is_mapped() != 0) {
       files.push_back(what == Answer::open_memory     ? make_file(0)
                       : what == Answer::short_memory  ? make_file(sealed, 0)
@@ -201,7 +201,7 @@ class Owner {
                                                       : make_file(sealed));
     }
     if (kind_ == Kind::event) {
-      files.push_back(make_file(what == Answer::open_bell ? 0 : sealed));
+      files.push_back(make_file(what == Answer::open_doorbell ? 0 : sealed));
       files.push_back(what == Answer::no_wakes ? make_file(sealed) : sim::create_wake_sockets().first);
     }
     if (what == Answer::no_files) files.clear();
@@ -251,15 +251,16 @@ Status expected(Kind kind, Answer what) {
       return Status::driver;
     case Answer::refusal_without_sense:
       return Status::unknown;
-    case Answer::open_gate:
-    case Answer::short_gate:
-    case Answer::no_gate:
-      return kind == Kind::words ? Status::success : Status::not_permitted;  // it has a gate from its first answer
+    case Answer::open_revocation_page:
+    case Answer::short_revocation_page:
+    case Answer::no_revocation_page:
+      return kind == Kind::words ? Status::success
+                                 : Status::not_permitted;  // it has a revocation page from its first answer
     case Answer::open_memory:
     case Answer::short_memory:
     case Answer::no_memory:
       return has_memory_file(kind) ? Status::not_permitted : Status::success;
-    case Answer::open_bell:
+    case Answer::open_doorbell:
     case Answer::no_wakes:
       return kind == Kind::event ? Status::not_permitted : Status::success;
     case Answer::frozen_memory:

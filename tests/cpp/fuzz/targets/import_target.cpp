@@ -103,7 +103,7 @@ class Imports {
                                .function = blob_.pci_addr};
     if (odd == 4) request.nonce[0] ^= std::byte{1};
     const sim::WordChange change{.addr = blob_.base + odd * 8ULL * (which < 200 ? 1 : 1000), .operand = 1};
-    constexpr std::byte note = sim::importers_note;
+    constexpr std::byte note = sim::wake_byte;
     const auto fds = odd == 5 ? std::span<const int>(&importer, 1) : std::span<const int>();
     const auto bytes = act == ImportAct::request ? std::as_bytes(std::span(&request, 1))
                        : act == ImportAct::word  ? std::as_bytes(std::span(&change, 1))

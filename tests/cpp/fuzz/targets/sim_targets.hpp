@@ -12,9 +12,9 @@ void use_own_fabric();
 void run_blob(std::span<const std::byte> input);
 std::vector<Bytes> blob_seeds();
 
-/// A board of receives, on which a peer writes anything between two calls of its owner and of another peer.
-void run_board(std::span<const std::byte> input);
-std::vector<Bytes> board_seeds();
+/// A receive queue of receives, on which a peer writes anything between two calls of its owner and of another peer.
+void run_receive_queue(std::span<const std::byte> input);
+std::vector<Bytes> receive_queue_seeds();
 
 /// A sequence of what the peers of a server and of a client send, and what their application does.
 void run_channel(std::span<const std::byte> input);

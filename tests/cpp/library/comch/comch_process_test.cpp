@@ -103,11 +103,11 @@ TEST_F(ComchProcess, AKilledServerFailsTheSendsThatWait) {
 }
 
 TEST_F(ComchProcess, AClientWaitsForTheServerAfterTheOneThatWasKilled) {
-  std::array<int, 2> gate{};
-  ASSERT_EQ(::pipe(gate.data()), 0);
-  const ChildProcess second([&gate] {  // forked before this process has threads
+  std::array<int, 2> revocation_page{};
+  ASSERT_EQ(::pipe(revocation_page.data()), 0);
+  const ChildProcess second([&revocation_page] {  // forked before this process has threads
     char begin = 0;
-    return ::read(gate[0], &begin, 1) == 1 ? serve() : 1;
+    return ::read(revocation_page[0], &begin, 1) == 1 ? serve() : 1;
   });
   ClientSide client;
   {
@@ -119,10 +119,10 @@ TEST_F(ComchProcess, AClientWaitsForTheServerAfterTheOneThatWasKilled) {
   client.start();
   client.engine->progress();
   EXPECT_TRUE(client.is(ContextState::starting));
-  ASSERT_EQ(::write(gate[1], "b", 1), 1);
+  ASSERT_EQ(::write(revocation_page[1], "b", 1), 1);
   EXPECT_TRUE(run(client)) << "the name is free again";
-  ::close(gate[0]);
-  ::close(gate[1]);
+  ::close(revocation_page[0]);
+  ::close(revocation_page[1]);
 }
 
 TEST_F(ComchProcess, AKilledClientIsNoticedAndDoesNotDisturbTheOthers) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t stack_size = std::size_t{256} << 10;
 
-/// Class and function, of "bool pydoca::sim::Gate::enter()".
+/// Class and function, of "bool pydoca::sim::RevocationPage::enter()".
 std::string_view short_name(std::string_view name) noexcept {
   name = name.substr(0, name.find('('));
   for (std::size_t colon = name.rfind("::"), kept = 1; colon != std::string_view::npos; --kept) {

@@ -27,7 +27,7 @@ enum class Fault : std::uint8_t {
 
 struct Mutation {
   Fault fault = Fault::none;
-  std::string_view function{};   ///< such as "Gate::enter"
+  std::string_view function{};   ///< such as "RevocationPage::enter"
   std::string_view operation{};  ///< such as "store"; empty: each to which the fault can apply
   std::size_t number = 0;        ///< which of the operations in the function: the n-th that ran first, from 1; 0: all
 };

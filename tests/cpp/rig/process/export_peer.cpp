@@ -64,10 +64,10 @@ class Server {
         imported_.emplace(bytes_of(request.payload));
         break;
       case peer_op::enter:
-        reply.a = imported_->gate().enter() ? 1 : 0;
+        reply.a = imported_->revocation_page().enter() ? 1 : 0;
         break;
       case peer_op::leave:
-        imported_->gate().leave();
+        imported_->revocation_page().leave();
         break;
       case peer_op::read:
         reply.a = static_cast<std::uint64_t>(imported_->read(request.a, value));
@@ -130,7 +130,7 @@ ImportedMemory::ImportedMemory(std::span<const std::byte> blob, const char* devi
 }
 
 Status ImportedMemory::read(std::uint64_t offset, std::byte& value) {
-  if (!gate().enter()) {
+  if (!revocation_page().enter()) {
     return Status::io_failed;
   }
   bool done = true;
@@ -141,12 +141,12 @@ Status ImportedMemory::read(std::uint64_t offset, std::byte& value) {
     const iovec there{.iov_base = reinterpret_cast<void*>(base_ + offset), .iov_len = 1};
     done = ::process_vm_readv(region_->owner_pid(), &here, 1, &there, 1, 0) == 1;
   }
-  gate().leave();
+  revocation_page().leave();
   return done ? Status::success : Status::io_failed;
 }
 
 Status ImportedMemory::write(std::uint64_t offset, std::byte value) {
-  if (!region_->writable() || !gate().enter()) {
+  if (!region_->writable() || !revocation_page().enter()) {
     return Status::io_failed;
   }
   bool done = true;
@@ -157,7 +157,7 @@ Status ImportedMemory::write(std::uint64_t offset, std::byte value) {
     const iovec there{.iov_base = reinterpret_cast<void*>(base_ + offset), .iov_len = 1};
     done = ::process_vm_writev(region_->owner_pid(), &here, 1, &there, 1, 0) == 1;
   }
-  gate().leave();
+  revocation_page().leave();
   return done ? Status::success : Status::io_failed;
 }
 

@@ -44,11 +44,11 @@ class ImportedMemory {
   explicit ImportedMemory(std::span<const std::byte> blob, const char* device = "p0");
 
   sim::Region& region() { return *region_; }
-  sim::Gate& gate() { return *region_->gate(); }
+  sim::RevocationPage& revocation_page() { return *region_->revocation_page(); }
   std::uint64_t base() const noexcept { return base_; }
   std::uint64_t size() const noexcept { return size_; }
   Access access() const noexcept { return access_; }
-  /// Through the gate; io_failed when the gate is closed or the system refuses.
+  /// Through the revocation page; io_failed when the revocation page is closed or the system refuses.
   Status read(std::uint64_t offset, std::byte& value);
   Status write(std::uint64_t offset, std::byte value);
 

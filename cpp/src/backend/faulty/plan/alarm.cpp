@@ -14,9 +14,9 @@
 namespace pydoca::faulty {
 
 Alarm::Alarm(int inner)
-    : inner_(inner), bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), all_(::epoll_create1(EPOLL_CLOEXEC)) {
+    : inner_(inner), doorbell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), all_(::epoll_create1(EPOLL_CLOEXEC)) {
   watch(timer_.fd(), EPOLLIN);
-  watch(bell_.get(), EPOLLIN);
+  watch(doorbell_.get(), EPOLLIN);
   if (inner >= 0) {
     watch(inner, EPOLLIN);
     inner_events_ = EPOLLIN;
@@ -38,7 +38,7 @@ void Alarm::set(std::uint64_t at) noexcept {
 
 void Alarm::ring() const noexcept {
   const std::uint64_t one = 1;
-  static_cast<void>(!::write(bell_.get(), &one, sizeof one));
+  static_cast<void>(!::write(doorbell_.get(), &one, sizeof one));
 }
 
 void Alarm::calm() noexcept {
@@ -46,7 +46,7 @@ void Alarm::calm() noexcept {
     timer_.clear();
   }
   std::uint64_t rung = 0;
-  static_cast<void>(!::read(bell_.get(), &rung, sizeof rung));
+  static_cast<void>(!::read(doorbell_.get(), &rung, sizeof rung));
 }
 
 void Alarm::expect_room(bool expected) noexcept {

@@ -32,7 +32,7 @@ class Alarm {
 
   const int inner_;
   detail::Timer timer_;
-  detail::Fd bell_;
+  detail::Fd doorbell_;
   detail::Fd all_;
   bool is_set_ = false;
   bool expects_room_ = false;

@@ -15,10 +15,10 @@ namespace {
 /// Copies between two pieces of memory that only system calls access go through a buffer of this size on the stack.
 constexpr std::size_t bounce_size = 16 * 1024;
 
-/// Holds the gates of both ends for the time of one access.
+/// Holds the revocation pages of both ends for the time of one access.
 class Passage {
  public:
-  Passage(const Region& src, const Region& dst) noexcept : src_(src.gate()), dst_(dst.gate()) {
+  Passage(const Region& src, const Region& dst) noexcept : src_(src.revocation_page()), dst_(dst.revocation_page()) {
     src_open_ = src_ == nullptr || src_->enter();
     dst_open_ = src_open_ && (dst_ == nullptr || dst_->enter());
   }
@@ -36,8 +36,8 @@ class Passage {
   bool open() const noexcept { return src_open_ && dst_open_; }
 
  private:
-  Gate* src_;
-  Gate* dst_;
+  RevocationPage* src_;
+  RevocationPage* dst_;
   bool src_open_;
   bool dst_open_;
 };

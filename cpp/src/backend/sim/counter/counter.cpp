@@ -1,7 +1,7 @@
 #include "backend/sim/counter/counter.hpp"
 
-#include "backend/sim/counter/importer_bell.hpp"
-#include "backend/sim/counter/owner_bells.hpp"
+#include "backend/sim/counter/importer_doorbell.hpp"
+#include "backend/sim/counter/owner_doorbells.hpp"
 #include "backend/sim/fabric/wakes.hpp"
 #include "backend/sim/import/imported_region.hpp"
 #include "backend/sim/import/importer.hpp"
@@ -27,10 +27,10 @@ std::uint64_t add_word(std::uint64_t& word, std::uint64_t increment) noexcept {
 /// The importers of a counter, as its owner knows them.
 class Importers final : public Exporter::Attachment {
  public:
-  explicit Importers(bool silent) : bells(silent) {}
+  explicit Importers(bool silent) : doorbells(silent) {}
 
   std::vector<detail::Fd> admit(Service::Id importer) override {
-    std::vector<detail::Fd> files = bells.add(importer);
+    std::vector<detail::Fd> files = doorbells.add(importer);
     ++present_;
     abandoned_.store(false, std::memory_order_release);
     return files;
@@ -44,11 +44,11 @@ class Importers final : public Exporter::Attachment {
     // This comes after the death: a wait that finds the event abandoned looks for a death then, and reports that one
     // first.
     abandoned_.store(had_importers_ && present_ == 0, std::memory_order_release);
-    bells.remove(importer);
+    doorbells.remove(importer);
   }
-  void withdrawn() noexcept override { bells.wake_all(); }
+  void withdrawn() noexcept override { doorbells.wake_all(); }
   bool hear(Service::Id importer) noexcept override {
-    bells.hear(importer);
+    doorbells.hear(importer);
     return true;
   }
 
@@ -63,7 +63,7 @@ class Importers final : public Exporter::Attachment {
     return died != told;
   }
 
-  OwnerBells bells;
+  OwnerDoorbells doorbells;
 
  private:
   std::atomic<std::uint32_t> died_{0};
@@ -87,12 +87,12 @@ class LocalCounter final : public backend::Counter {
   Status store(std::uint64_t value) noexcept override {
     store_word(word_, value);
     detail::crash_point();
-    importers_->bells.ring();
+    importers_->doorbells.ring();
     return Status::success;
   }
   Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept override {
     previous = add_word(word_, increment);
-    importers_->bells.ring();
+    importers_->doorbells.ring();
     return Status::success;
   }
   std::uint32_t losses_told() const noexcept override { return importers_->told(); }
@@ -101,9 +101,9 @@ class LocalCounter final : public backend::Counter {
   }
   bool is_abandoned() const noexcept override { return importers_->is_abandoned(); }
   bool may_change_silently(bool /*by_peers*/) const noexcept override { return own_ == nullptr; }
-  bool may_change_elsewhere(Cpus here) noexcept override { return importers_->bells.may_change_elsewhere(here); }
-  void arm() noexcept override { importers_->bells.arm(); }
-  int wake_fd() const noexcept override { return importers_->bells.wake_fd(); }
+  bool may_change_elsewhere(Cpus here) noexcept override { return importers_->doorbells.may_change_elsewhere(here); }
+  void arm() noexcept override { importers_->doorbells.arm(); }
+  int wake_fd() const noexcept override { return importers_->doorbells.wake_fd(); }
 
   std::vector<std::byte> export_to_remote_pci() override { return export_as(BlobType::pci_counter); }
   std::vector<std::byte> export_to_remote_net() override { return export_as(BlobType::net_counter); }
@@ -135,8 +135,9 @@ class ImportedCounter final : public backend::Counter {
       : origin(memory.origin),
         region_(std::move(memory.region)),
         word_(*reinterpret_cast<std::uint64_t*>(region_->at(memory.addr))),
-        gate_(*region_->gate()),
-        bell_(std::move(memory.files[0]), std::move(memory.files[1]), std::move(memory.connection), std::move(wakes)) {}
+        revocation_page_(*region_->revocation_page()),
+        doorbell_(std::move(memory.files[0]), std::move(memory.files[1]), std::move(memory.connection),
+                  std::move(wakes)) {}
 
   std::uint64_t load() const noexcept override { return load_word(word_); }
   Status store(std::uint64_t value) noexcept override {
@@ -146,19 +147,19 @@ class ImportedCounter final : public backend::Counter {
     return pass([&] { previous = add_word(word_, increment); });
   }
   Status failure(std::uint32_t /*told*/) noexcept override {
-    switch (gate_.reason()) {
-      case Gate::open:
+    switch (revocation_page_.reason()) {
+      case RevocationPage::open:
         return Status::success;
-      case Gate::withdrawn:
+      case RevocationPage::withdrawn:
         return Status::not_connected;
       default:
         return Status::connection_reset;
     }
   }
-  bool may_change_silently(bool /*by_peers*/) const noexcept override { return bell_.is_silent(); }
-  bool may_change_elsewhere(Cpus here) noexcept override { return bell_.may_change_elsewhere(here); }
-  void arm() noexcept override { bell_.arm(); }
-  int wake_fd() const noexcept override { return bell_.wake_fd(); }
+  bool may_change_silently(bool /*by_peers*/) const noexcept override { return doorbell_.is_silent(); }
+  bool may_change_elsewhere(Cpus here) noexcept override { return doorbell_.may_change_elsewhere(here); }
+  void arm() noexcept override { doorbell_.arm(); }
+  int wake_fd() const noexcept override { return doorbell_.wake_fd(); }
 
   std::vector<std::byte> export_to_remote_pci() override { refuse(); }
   std::vector<std::byte> export_to_remote_net() override { refuse(); }
@@ -172,13 +173,13 @@ class ImportedCounter final : public backend::Counter {
  private:
   template <class Change>
   Status pass(Change change) noexcept {
-    if (!gate_.enter()) [[unlikely]] {
+    if (!revocation_page_.enter()) [[unlikely]] {
       return failure(0);
     }
     change();
-    gate_.leave();
+    revocation_page_.leave();
     detail::crash_point();
-    bell_.ring();
+    doorbell_.ring();
     return Status::success;
   }
   [[noreturn]] static void refuse() {
@@ -187,8 +188,8 @@ class ImportedCounter final : public backend::Counter {
 
   const std::unique_ptr<ImportedRegion> region_;
   std::uint64_t& word_;
-  Gate& gate_;
-  ImporterBell bell_;
+  RevocationPage& revocation_page_;
+  ImporterDoorbell doorbell_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace pydoca::sim {
 /// process that changes the counter writes it, then asks take_owner() or take_importer(); a process that goes to sleep
 /// arms, then reads the counter again; all of it sequentially consistent. A change by one importer reaches the others
 /// through the owner, which is asked for that while one of them sleeps at times.
-class Bell {
+class Doorbell {
  public:
   void arm_owner() noexcept {
     owner_sleeps_.store(1, std::memory_order_seq_cst);
@@ -40,7 +40,7 @@ class Bell {
   void set_sleeper() noexcept { sleeper_.store(1, std::memory_order_seq_cst); }
   bool is_sleeper() const noexcept { return sleeper_.load(std::memory_order_seq_cst) != 0; }
 
-  /// The memory is the user's and may change without the bell.
+  /// The memory is the user's and may change without the doorbell.
   void set_silent() noexcept { silent_.store(1, std::memory_order_relaxed); }
   bool is_silent() const noexcept { return silent_.load(std::memory_order_relaxed) != 0; }
 
@@ -63,6 +63,6 @@ class Bell {
   detail::SharedCpus importer_cpus_;
 };
 
-static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Bell>);
+static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Doorbell>);
 
 }  // namespace pydoca::sim

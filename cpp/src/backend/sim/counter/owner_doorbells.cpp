@@ -1,4 +1,4 @@
-#include "backend/sim/counter/owner_bells.hpp"
+#include "backend/sim/counter/owner_doorbells.hpp"
 
 #include "pydoca/status.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 bool map_over(void* address, std::size_t size, int file) noexcept {
   constexpr int access = PROT_READ | PROT_WRITE;
   const int kind = (file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_FIXED;
-#ifdef __SANITIZE_THREAD__  // it takes mmap() for a write, which races with those who use the bell
+#ifdef __SANITIZE_THREAD__  // it takes mmap() for a write, which races with those who use the doorbell
   // All are whole words: syscall() has no prototype, and takes eight bytes of each from the registers and the stack.
   return ::syscall(SYS_mmap, address, size, long{access}, long{kind}, long{file}, 0L) != -1;
 #else
@@ -37,7 +37,7 @@ bool map_over(void* address, std::size_t size, int file) noexcept {
 
 }  // namespace
 
-OwnerBells::~OwnerBells() {
+OwnerDoorbells::~OwnerDoorbells() {
   if (pages_ == nullptr) {
     return;
   }
@@ -49,7 +49,7 @@ OwnerBells::~OwnerBells() {
   ::munmap(pages_, max_importers * page_size_);
 }
 
-void OwnerBells::reserve() {
+void OwnerDoorbells::reserve() {
   if (pages_ != nullptr) {
     return;
   }
@@ -67,7 +67,7 @@ void OwnerBells::reserve() {
   pages_ = static_cast<std::byte*>(pages);
 }
 
-std::size_t OwnerBells::free_slot() const {
+std::size_t OwnerDoorbells::free_slot() const {
   const auto found = std::ranges::find(places_->importers, Service::Id{0});
   if (found == places_->importers.end()) {
     throw Error(Status::full, "a sync event has as many importers as it may have");
@@ -75,7 +75,7 @@ std::size_t OwnerBells::free_slot() const {
   return static_cast<std::size_t>(found - places_->importers.begin());
 }
 
-std::size_t OwnerBells::slot_of(Service::Id importer) const noexcept {
+std::size_t OwnerDoorbells::slot_of(Service::Id importer) const noexcept {
   const std::size_t count = count_.load(std::memory_order_relaxed);
   std::size_t slot = 0;
   while (slot < count && places_->importers[slot] != importer) {
@@ -84,14 +84,14 @@ std::size_t OwnerBells::slot_of(Service::Id importer) const noexcept {
   return slot;
 }
 
-bool OwnerBells::has_sleepers() const noexcept {
+bool OwnerDoorbells::has_sleepers() const noexcept {
   return std::ranges::find(places_->sleepers, true) != places_->sleepers.end();
 }
 
-void OwnerBells::place(std::size_t slot, int page, detail::Fd socket) {
+void OwnerDoorbells::place(std::size_t slot, int page, detail::Fd socket) {
   detail::Atomic<int>& number = places_->sockets[slot];
   const int old = number.load(std::memory_order_relaxed);
-  if (!map_over(&bell(slot), page_size_, page) || (old >= 0 && ::dup3(socket.get(), old, O_CLOEXEC) < 0)) {
+  if (!map_over(&doorbell(slot), page_size_, page) || (old >= 0 && ::dup3(socket.get(), old, O_CLOEXEC) < 0)) {
     refuse_importer();
   }
   if (old < 0) {
@@ -100,7 +100,7 @@ void OwnerBells::place(std::size_t slot, int page, detail::Fd socket) {
   wakes_.watch(number.load(std::memory_order_relaxed));
 }
 
-std::vector<detail::Fd> OwnerBells::add(Service::Id importer) {
+std::vector<detail::Fd> OwnerDoorbells::add(Service::Id importer) {
   reserve();
   const std::size_t slot = free_slot();
   std::vector<detail::Fd> files(2);
@@ -109,29 +109,29 @@ std::vector<detail::Fd> OwnerBells::add(Service::Id importer) {
   files[1] = std::move(there);
   place(slot, files[0].get(), std::move(here));
   if (silent_) {
-    bell(slot).set_silent();
+    doorbell(slot).set_silent();
   }
   if (has_sleepers()) {
-    bell(slot).set_crowded();
+    doorbell(slot).set_crowded();
   }
-  bell(slot).owner_cpus().store(cpus_.load());
-  bell(slot).arm_owner();  // the owner may sleep
+  doorbell(slot).owner_cpus().store(cpus_.load());
+  doorbell(slot).arm_owner();  // the owner may sleep
   places_->importers[slot] = importer;
   count_.store(std::max(count_.load(), slot + 1), std::memory_order_seq_cst);
   return files;
 }
 
-void OwnerBells::remove(Service::Id importer) noexcept {
+void OwnerDoorbells::remove(Service::Id importer) noexcept {
   const std::size_t slot = slot_of(importer);
   if (slot == count_.load(std::memory_order_relaxed)) {
     return;
   }
   // Its last change may not have woken those who sleep.
   wakes_.wake();
-  wake_others(slot, bell(slot).importer_cpus().load());
+  wake_others(slot, doorbell(slot).importer_cpus().load());
   places_->importers[slot] = 0;
   places_->sleepers[slot] = false;
-  map_over(&bell(slot), page_size_, -1);
+  map_over(&doorbell(slot), page_size_, -1);
   ::dup3(wakes_.fd(), places_->sockets[slot].load(std::memory_order_relaxed), O_CLOEXEC);
   std::size_t count = count_.load(std::memory_order_relaxed);
   while (count > 0 && places_->importers[count - 1] == 0) {
@@ -140,14 +140,14 @@ void OwnerBells::remove(Service::Id importer) noexcept {
   count_.store(count, std::memory_order_seq_cst);
 }
 
-void OwnerBells::ring_owner() noexcept {
+void OwnerDoorbells::ring_owner() noexcept {
   if (armed_.exchange(0, std::memory_order_seq_cst) != 0) {
     waker_cpus_.store(own_cpus());
     wakes_.wake();
   }
 }
 
-void OwnerBells::arm() noexcept {
+void OwnerDoorbells::arm() noexcept {
   armed_.store(1, std::memory_order_seq_cst);
   const std::size_t count = count_.load(std::memory_order_seq_cst);
   const bool drain = ++arms_ % max_unread_wakes == 0;
@@ -155,54 +155,54 @@ void OwnerBells::arm() noexcept {
     if (drain) {
       drain_wakes(places_->sockets[slot].load(std::memory_order_relaxed));
     }
-    bell(slot).arm_owner();
+    doorbell(slot).arm_owner();
   }
 }
 
-bool OwnerBells::may_change_elsewhere(Cpus here) noexcept {
+bool OwnerDoorbells::may_change_elsewhere(Cpus here) noexcept {
   const bool is_new = cpus_.load() != here;
   cpus_.store(here);
   bool elsewhere = silent_ || waker_cpus_.load().may_run_beside(here);
   const std::size_t count = count_.load(std::memory_order_seq_cst);
   for (std::size_t slot = 0; slot < count && (is_new || !elsewhere); ++slot) {
     if (is_new) {
-      bell(slot).owner_cpus().store(here);
+      doorbell(slot).owner_cpus().store(here);
     }
-    elsewhere = elsewhere || bell(slot).importer_cpus().load().may_run_beside(here);
+    elsewhere = elsewhere || doorbell(slot).importer_cpus().load().may_run_beside(here);
   }
   return elsewhere;
 }
 
-void OwnerBells::hear(Service::Id importer) noexcept {
+void OwnerDoorbells::hear(Service::Id importer) noexcept {
   const std::size_t slot = slot_of(importer);
   const std::size_t count = count_.load(std::memory_order_relaxed);
   if (slot == count) {
     return;
   }
-  const bool is_new = bell(slot).is_sleeper() && !std::exchange(places_->sleepers[slot], true);
+  const bool is_new = doorbell(slot).is_sleeper() && !std::exchange(places_->sleepers[slot], true);
   for (std::size_t other = 0; is_new && other < count; ++other) {
     if (other != slot) {
-      bell(other).set_crowded();
+      doorbell(other).set_crowded();
     }
   }
-  bell(slot).clear_relay();
-  wake_others(slot, bell(slot).importer_cpus().load());
+  doorbell(slot).clear_relay();
+  wake_others(slot, doorbell(slot).importer_cpus().load());
   if (is_new && count > 1) {
     wake_for(slot, Cpus());  // a change may have come before the others knew of this sleeper
   }
 }
 
 /// changer: of the thread whose change it is; not known: of none.
-void OwnerBells::wake_for(std::size_t slot, Cpus changer) noexcept {
-  if (bell(slot).take_importer()) {
+void OwnerDoorbells::wake_for(std::size_t slot, Cpus changer) noexcept {
+  if (doorbell(slot).take_importer()) {
     if (changer != Cpus()) {
-      bell(slot).owner_cpus().store(changer);
+      doorbell(slot).owner_cpus().store(changer);
     }
     send_wake(places_->sockets[slot].load(std::memory_order_relaxed));
   }
 }
 
-void OwnerBells::wake_others(std::size_t slot, Cpus changer) noexcept {
+void OwnerDoorbells::wake_others(std::size_t slot, Cpus changer) noexcept {
   const std::size_t count = count_.load(std::memory_order_relaxed);
   for (std::size_t other = 0; other < count; ++other) {
     if (other != slot) {
@@ -211,7 +211,7 @@ void OwnerBells::wake_others(std::size_t slot, Cpus changer) noexcept {
   }
 }
 
-void OwnerBells::wake_all() noexcept {
+void OwnerDoorbells::wake_all() noexcept {
   wakes_.wake();
   wake_others(max_importers, Cpus());
 }

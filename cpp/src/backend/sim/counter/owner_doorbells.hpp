@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/sim/counter/bell.hpp"
+#include "backend/sim/counter/doorbell.hpp"
 #include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/wakes.hpp"
 #include "detail/fd.hpp"
@@ -14,19 +14,19 @@
 
 namespace pydoca::sim {
 
-/// The owner's end of a counter's bells: one for each importer, so that an importer can disturb no other. ring() may
-/// run in any thread while importers come and go; so a bell's address and the number of its socket never become
-/// invalid: when its importer has gone, a blank page takes the place of the bell, and a file that refuses to send the
-/// place of the socket.
-class OwnerBells {
+/// The owner's end of a counter's doorbells: one for each importer, so that an importer can disturb no other. ring()
+/// may run in any thread while importers come and go; so a doorbell's address and the number of its socket never become
+/// invalid: when its importer has gone, a blank page takes the place of the doorbell, and a file that refuses to send
+/// the place of the socket.
+class OwnerDoorbells {
  public:
   static constexpr std::size_t max_importers = 1024;
 
-  /// silent: as Bell::set_silent(). Throws operating_system.
-  explicit OwnerBells(bool silent) : silent_(silent) { cpus_.store(own_cpus()); }
-  ~OwnerBells();
-  OwnerBells(const OwnerBells&) = delete;
-  OwnerBells& operator=(const OwnerBells&) = delete;
+  /// silent: as Doorbell::set_silent(). Throws operating_system.
+  explicit OwnerDoorbells(bool silent) : silent_(silent) { cpus_.store(own_cpus()); }
+  ~OwnerDoorbells();
+  OwnerDoorbells(const OwnerDoorbells&) = delete;
+  OwnerDoorbells& operator=(const OwnerDoorbells&) = delete;
 
   // Any thread:
   /// The owner has changed the counter.
@@ -49,10 +49,10 @@ class OwnerBells {
   int wake_fd() const noexcept { return wakes_.fd(); }
 
   // The caller has the service's lock:
-  /// A bell for one more importer: its page and the importer's end of its socket. Throws full, operating_system.
+  /// A doorbell for one more importer: its page and the importer's end of its socket. Throws full, operating_system.
   std::vector<detail::Fd> add(Service::Id importer);
   void remove(Service::Id importer) noexcept;
-  /// The importer has sent a note: it has begun to sleep at times, or has changed the counter.
+  /// The importer has sent a wake byte: it has begun to sleep at times, or has changed the counter.
   void hear(Service::Id importer) noexcept;
   void wake_all() noexcept;
 
@@ -63,7 +63,9 @@ class OwnerBells {
     std::array<bool, max_importers> sleepers{};
   };
 
-  Bell& bell(std::size_t slot) const noexcept { return *reinterpret_cast<Bell*>(pages_ + slot * page_size_); }
+  Doorbell& doorbell(std::size_t slot) const noexcept {
+    return *reinterpret_cast<Doorbell*>(pages_ + slot * page_size_);
+  }
   void ring_owner() noexcept;
   void reserve();
   std::size_t free_slot() const;
@@ -71,8 +73,8 @@ class OwnerBells {
   bool has_sleepers() const noexcept;
   void place(std::size_t slot, int page, detail::Fd socket);
   void wake(std::size_t slot) noexcept {
-    if (bell(slot).take_importer()) [[unlikely]] {
-      bell(slot).owner_cpus().store(own_cpus());
+    if (doorbell(slot).take_importer()) [[unlikely]] {
+      doorbell(slot).owner_cpus().store(own_cpus());
       send_wake(places_->sockets[slot].load(std::memory_order_relaxed));
     }
   }

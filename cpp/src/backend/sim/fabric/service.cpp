@@ -38,7 +38,7 @@ void watch(int epoll, int fd, Service::Id id, std::uint32_t how = 0) {
   }
 }
 
-/// Before the descriptor is closed: while another one of the same socket is open, an importer's bell has one, the
+/// Before the descriptor is closed: while another one of the same socket is open, an importer's doorbell has one, the
 /// kernel would go on reporting it.
 void unwatch(int epoll, int fd) noexcept { ::epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr); }
 

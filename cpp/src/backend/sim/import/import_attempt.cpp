@@ -81,7 +81,7 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
                 owner_of(blob), ", refuses: ", reason.empty() ? error_descr(reply.status) : reason);
 }
 
-/// The files: of the gate, of memory that can be mapped, and of what belongs to a counter.
+/// The files: of the revocation page, of memory that can be mapped, and of what belongs to a counter.
 std::size_t expected_files(const ImportReply& reply, BlobType type) noexcept {
   const std::size_t memory = reply.mapped != 0 ? 2 : 1;
   switch (type) {

@@ -19,29 +19,30 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Another thread of this process may be inside, for a few instructions. The owner may have written to the gate.
+/// Another thread of this process may be inside, for a few instructions. The owner may have written to the revocation
+/// page.
 constexpr int leave_looks = 1000;
 constexpr std::string_view owner_ended = "the process that owns it has ended";
 
 /// The connection to the owner after the import: it carries no messages, and its end is the owner's.
 class OwnerWatch final : public Service::Connection {
  public:
-  OwnerWatch(std::shared_ptr<SharedPage<Gate>> gate, OwnersEnd owners_end) noexcept
-      : gate_(std::move(gate)), owners_end_(std::move(owners_end)) {}
+  OwnerWatch(std::shared_ptr<SharedPage<RevocationPage>> revocation_page, OwnersEnd owners_end) noexcept
+      : revocation_page_(std::move(revocation_page)), owners_end_(std::move(owners_end)) {}
 
   bool readable(Service& /*service*/, Service::Id /*id*/, int fd) noexcept override {
     std::array<std::byte, 64> unexpected;
     return ::recv(fd, unexpected.data(), unexpected.size(), MSG_DONTWAIT) > 0 || errno == EAGAIN;
   }
   void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {
-    (*gate_)->close(Gate::owner_died);
+    (*revocation_page_)->close(RevocationPage::owner_died);
     if (owners_end_) {
       owners_end_();
     }
   }
 
  private:
-  std::shared_ptr<SharedPage<Gate>> gate_;
+  std::shared_ptr<SharedPage<RevocationPage>> revocation_page_;
   OwnersEnd owners_end_;
 };
 
@@ -55,14 +56,14 @@ std::uint64_t alignment_of(int file) noexcept {
 }  // namespace
 
 ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable,
-                               std::shared_ptr<SharedPage<Gate>> gate)
-    : shared_gate_(std::move(gate)) {
+                               std::shared_ptr<SharedPage<RevocationPage>> revocation_page)
+    : shared_revocation_page_(std::move(revocation_page)) {
   reach_ = Reach::foreign;
   readable_ = true;
   writable_ = writable;
   base_ = base;
   len_ = length;
-  gate_ = &**shared_gate_;
+  revocation_page_ = &**shared_revocation_page_;
 }
 
 ImportedRegion::~ImportedRegion() {
@@ -76,24 +77,24 @@ void ImportedRegion::leave() noexcept {
   if (service_ == nullptr || !service_->is_current()) {
     return;  // a forked child leaves its parent's connections alone
   }
-  gate_->close(Gate::withdrawn);
-  for (int looks = 0; !gate_->is_empty() && looks < leave_looks; ++looks) {
+  revocation_page_->close(RevocationPage::withdrawn);
+  for (int looks = 0; !revocation_page_->is_empty() && looks < leave_looks; ++looks) {
     ::sched_yield();
   }
   detail::crash_point();
-  gate_->say_goodbye();
+  revocation_page_->say_goodbye();
   detail::crash_point();
   const Service::Lock lock = service_->lock();
   service_->remove(connection_);
 }
 
 std::string_view ImportedRegion::lost() const noexcept {
-  switch (gate_->reason()) {
-    case Gate::open:
+  switch (revocation_page_->reason()) {
+    case RevocationPage::open:
       break;
-    case Gate::withdrawn:
+    case RevocationPage::withdrawn:
       return "its owner has withdrawn the export; ask it for another";
-    case Gate::owner_died:
+    case RevocationPage::owner_died:
       return owner_ended;
   }
   return has_ended(owner_pid()) ? owner_ended : std::string_view();
@@ -125,10 +126,11 @@ void ImportedRegion::set_network(Access access, std::uint64_t origin) noexcept {
 void ImportedRegion::watch(detail::Fd connection, OwnersEnd owners_end) {
   Service& service = Service::instance();
   const Service::Lock lock = service.lock();
-  connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_gate_, std::move(owners_end)));
+  connection_ =
+      service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_revocation_page_, std::move(owners_end)));
   service_ = &service;
   detail::crash_point();
-  gate_->say_hello();
+  revocation_page_->say_hello();
   detail::crash_point();
 }
 

@@ -18,10 +18,11 @@ namespace pydoca::sim {
 /// Called by the service's thread, under its lock, when the owner has withdrawn what was imported or has died.
 using OwnersEnd = std::function<void()>;
 
-/// Another process's memory. Its gate closes when the owner withdraws it or dies.
+/// Another process's memory. Its revocation page closes when the owner withdraws it or dies.
 class ImportedRegion final : public Region {
  public:
-  ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable, std::shared_ptr<SharedPage<Gate>> gate);
+  ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable,
+                 std::shared_ptr<SharedPage<RevocationPage>> revocation_page);
   ~ImportedRegion() override;
 
   std::string_view lost() const noexcept override;
@@ -38,14 +39,14 @@ class ImportedRegion final : public Region {
   }
   /// Null: the owner does no atomic operations on it.
   WordChannel* word_channel() const noexcept { return word_channel_.get(); }
-  /// Keeps the connection and closes the gate when it ends; then calls owners_end, which must not throw. Throws
-  /// operating_system.
+  /// Keeps the connection and closes the revocation page when it ends; then calls owners_end, which must not throw.
+  /// Throws operating_system.
   void watch(detail::Fd connection, OwnersEnd owners_end = {});
   /// Ends the import in order: no access through this region follows, and the owner knows that this process leaves.
   void leave() noexcept;
 
  private:
-  std::shared_ptr<SharedPage<Gate>> shared_gate_;
+  std::shared_ptr<SharedPage<RevocationPage>> shared_revocation_page_;
   void* mapping_ = nullptr;
   std::size_t mapping_size_ = 0;
   std::unique_ptr<WordChannel> word_channel_;

@@ -74,8 +74,9 @@ void require_link(const Place& place, const Blob& blob) {
 
 std::unique_ptr<ImportedRegion> make_region(const Blob& blob, const Granted& granted) {
   const bool writable = allows(blob.access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
-  std::shared_ptr<SharedPage<Gate>> gate = SharedPage<Gate>::map(granted.files.fds[0].get());
-  auto region = std::make_unique<ImportedRegion>(blob.base, blob.length, writable, std::move(gate));
+  std::shared_ptr<SharedPage<RevocationPage>> revocation_page =
+      SharedPage<RevocationPage>::map(granted.files.fds[0].get());
+  auto region = std::make_unique<ImportedRegion>(blob.base, blob.length, writable, std::move(revocation_page));
   if (granted.reply.mapped != 0) {
     region->map(granted.files.fds[1].get());
   } else {

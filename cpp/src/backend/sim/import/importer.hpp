@@ -24,13 +24,13 @@ std::shared_ptr<OwnerAnswer> ask_owner(const Place& place, std::span<const std::
 backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobType type,
                                       const std::shared_ptr<backend::ImportAnswer>& answer);
 
-/// A counter's memory, with the files that belong to it: its bell, and the socket for wake-ups.
+/// A counter's memory, with the files that belong to it: its doorbell, and the socket for wake-ups.
 struct ImportedCounterMemory {
   std::unique_ptr<ImportedRegion> region;
   std::uint64_t addr = 0;  ///< the counter's address in the region
   std::uint64_t origin = 0;
   std::array<detail::Fd, 2> files;
-  detail::Fd connection;  ///< to the owner, for notes
+  detail::Fd connection;  ///< to the owner, for wake bytes
 };
 /// The same for a counter, type pci_counter or net_counter.
 ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobType type,
@@ -39,7 +39,7 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
 /// A queue pair's inbox, with the files that belong to it.
 struct ImportedInbox {
   std::unique_ptr<ImportedRegion> region;
-  std::uint64_t addr = 0;  ///< of the inbox, in the region
+  std::uint64_t addr = 0;  ///< the inbox's place in the region
   std::uint64_t size = 0;
   std::uint64_t origin = 0;
   std::array<detail::Fd, 2> files;

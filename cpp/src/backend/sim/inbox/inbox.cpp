@@ -21,14 +21,15 @@ static_assert(sizeof(InboxPage) <= ring_offset);
 
 class PeersFiles final : public Exporter::Attachment {
  public:
-  PeersFiles(std::shared_ptr<Mailbox> mailbox, std::shared_ptr<BoardFile> board, int socket, std::uint32_t number)
+  PeersFiles(std::shared_ptr<Mailbox> mailbox, std::shared_ptr<ReceiveQueueFile> receive_queue, int socket,
+             std::uint32_t number)
       : mailbox_(std::move(mailbox)),
-        board_(std::move(board)),
+        receive_queue_(std::move(receive_queue)),
         socket_(detail::Fd::duplicate_of(socket)),
         number_(number) {}
   std::vector<detail::Fd> admit(Service::Id /*importer*/) override {
     std::vector<detail::Fd> files;
-    for (const int file : {board_->file(), socket_.get()}) {
+    for (const int file : {receive_queue_->file(), socket_.get()}) {
       files.push_back(detail::Fd::duplicate_of(file));
       if (!files.back()) {
         throw Error(Status::operating_system, "rdma: out of file descriptors");
@@ -46,7 +47,7 @@ class PeersFiles final : public Exporter::Attachment {
 
  private:
   const std::shared_ptr<Mailbox> mailbox_;
-  const std::shared_ptr<BoardFile> board_;
+  const std::shared_ptr<ReceiveQueueFile> receive_queue_;
   const detail::Fd socket_;
   const std::uint32_t number_;
 };
@@ -60,11 +61,11 @@ std::uint64_t random_token() {
 
 }  // namespace
 
-Inbox::Inbox(const Place& place, const std::shared_ptr<Mailbox>& mailbox, std::shared_ptr<BoardFile> board,
-             std::uint32_t peer_number, Access permissions)
+Inbox::Inbox(const Place& place, const std::shared_ptr<Mailbox>& mailbox,
+             std::shared_ptr<ReceiveQueueFile> receive_queue, std::uint32_t peer_number, Access permissions)
     : memory_(Memory::allocate(ring_offset + ring_size)),
       sockets_(create_wake_sockets()),
-      attachment_(std::make_shared<PeersFiles>(mailbox, std::move(board), sockets_.second.get(), peer_number)),
+      attachment_(std::make_shared<PeersFiles>(mailbox, std::move(receive_queue), sockets_.second.get(), peer_number)),
       token_(random_token()),
       page_(new (memory_->data()) InboxPage),
       ring_(page_->ring, memory_->data() + ring_offset, ring_size),
@@ -81,8 +82,8 @@ std::vector<std::byte> Inbox::describe() {
 }
 
 PeerInbox::PeerInbox(ImportedInbox imported)
-    : region_(std::move(imported.region)), origin_(imported.origin), gate_(region_->gate()) {
-  board_ = std::make_unique<BoardFile>(std::move(imported.files[0]));
+    : region_(std::move(imported.region)), origin_(imported.origin), revocation_page_(region_->revocation_page()) {
+  receive_queue_ = std::make_unique<ReceiveQueueFile>(std::move(imported.files[0]));
   socket_ = std::move(imported.files[1]);
   require_wake_socket(socket_.get());
   const auto require = [](bool sound) {

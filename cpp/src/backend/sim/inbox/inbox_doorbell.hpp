@@ -10,19 +10,19 @@
 namespace pydoca::sim {
 
 /// How the peer of a connection tells the owner of an inbox that it has done something, in the page that both map.
-/// Waking is Dekker's pattern: the peer does its work, knocks, and reads whether the owner sleeps; the owner writes
-/// that it sleeps, then looks for knocks. A peer that writes nonsense here delays only its own messages.
-class Knock {
+/// Waking is Dekker's pattern: the peer does its work, rings, and reads whether the owner sleeps; the owner writes
+/// that it sleeps, then looks for rings. A peer that writes nonsense here delays only its own messages.
+class InboxDoorbell {
  public:
   // The peer.
   /// True when the owner must be woken.
-  bool knock() noexcept {
+  bool ring() noexcept {
     pending_.store(1, std::memory_order_seq_cst);
     detail::crash_point();
     detail::turn_point();
     return asleep_.load(std::memory_order_seq_cst) != 0 && asleep_.exchange(0, std::memory_order_seq_cst) != 0;
   }
-  /// It waits for a receive, and must be told of one. It knocks next. It has sent a message to each receive that it has
+  /// It waits for a receive, and must be told of one. It rings next. It has sent a message to each receive that it has
   /// taken, and takes none until it may_take().
   void want_receive() noexcept { want_.store(wanting, std::memory_order_seq_cst); }
   /// Takes a wish back. False while the owner fulfils it, and tells of a receive then.
@@ -59,6 +59,6 @@ class Knock {
   detail::Atomic<std::uint32_t> want_{none};
 };
 
-static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Knock>);
+static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<InboxDoorbell>);
 
 }  // namespace pydoca::sim

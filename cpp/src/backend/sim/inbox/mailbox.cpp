@@ -16,7 +16,7 @@ bool Mailbox::has_pending() noexcept {
   }
   for (std::size_t left = is_sleeping_ ? peers_.size() : std::min(peers_.size(), peers_per_look); left > 0; --left) {
     const std::size_t here = advance();
-    if (peers_[here].knock->is_pending()) {
+    if (peers_[here].doorbell->is_pending()) {
       next_ = here;  // take_pending() finds it then
       return true;
     }
@@ -32,7 +32,7 @@ void Mailbox::fall_asleep() noexcept {
     if (drain) {
       drain_wakes(peer.socket);
     }
-    peer.knock->fall_asleep();
+    peer.doorbell->fall_asleep();
   }
 }
 
@@ -40,7 +40,7 @@ void Mailbox::wake_up() noexcept {
   is_sleeping_ = false;
   asleep_.store(false, std::memory_order_relaxed);
   for (const Peer& peer : peers_) {
-    peer.knock->wake_up();
+    peer.doorbell->wake_up();
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include "backend/sim/fabric/notified.hpp"
 #include "backend/sim/fabric/wakes.hpp"
-#include "backend/sim/inbox/knock.hpp"
+#include "backend/sim/inbox/inbox_doorbell.hpp"
 #include "detail/thread/atomic.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace pydoca::sim {
 
 inline constexpr std::uint32_t max_peers = 1024;  ///< the limit of one context
 
-/// Which connections of a context have something to attend to, and the context's sleep. A peer knocks in the page of
+/// Which connections of a context have something to attend to, and the context's sleep. A peer rings in the page of
 /// its own connection; this process's own threads set bits that no peer can reach. Belongs to the engine's thread,
 /// except for notify().
 class Mailbox final : public Notified {
@@ -31,8 +31,8 @@ class Mailbox final : public Notified {
   /// A byte that comes there ends the sleep. Throws operating_system.
   void watch(int socket) { wakes_.watch(socket); }
 
-  /// From now on look for knocks; socket is the one by which that peer wakes.
-  void add(std::uint32_t number, Knock& knock, int socket) { peers_.push_back({&knock, number, socket}); }
+  /// Looks for rings of a peer from now on; socket is the one by which that peer wakes.
+  void add(std::uint32_t number, InboxDoorbell& doorbell, int socket) { peers_.push_back({&doorbell, number, socket}); }
   void remove(std::uint32_t number) noexcept {
     std::erase_if(peers_, [number](const Peer& peer) { return peer.number == number; });
     next_ = 0;
@@ -60,7 +60,7 @@ class Mailbox final : public Notified {
  private:
   static constexpr std::size_t peers_per_look = 32;
   struct Peer {
-    Knock* knock;
+    InboxDoorbell* doorbell;
     std::uint32_t number;
     int socket;
   };
@@ -93,8 +93,8 @@ void Mailbox::take_pending(Take take) noexcept {
   // take() may remove a peer.
   for (std::size_t left = std::min(peers_.size(), peers_per_look); left > 0 && !peers_.empty(); --left) {
     const Peer peer = peers_[std::min(advance(), peers_.size() - 1)];
-    if (peer.knock->is_pending()) {
-      peer.knock->answer();
+    if (peer.doorbell->is_pending()) {
+      peer.doorbell->answer();
       take(peer.number);
     }
   }

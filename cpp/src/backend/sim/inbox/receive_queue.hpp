@@ -24,21 +24,21 @@ struct ReceiveSlot {
   detail::Atomic<std::uint64_t> room;   ///< bytes
 };
 
-struct ReceiveBoardState {
+struct ReceiveQueueState {
   alignas(64) detail::Atomic<std::uint64_t> posted{0};
   detail::Atomic<std::uint32_t> slots{0};  ///< a power of 2
   alignas(64) detail::Atomic<std::uint64_t> taken{0};
 };
 
-class ReceiveBoard {
+class ReceiveQueue {
  public:
   struct Taken {
     std::uint64_t number = 0;
     std::uint64_t room = 0;
   };
 
-  ReceiveBoard() = default;
-  ReceiveBoard(ReceiveBoardState& state, std::span<ReceiveSlot> slots) noexcept : state_(&state), slots_(slots) {}
+  ReceiveQueue() = default;
+  ReceiveQueue(ReceiveQueueState& state, std::span<ReceiveSlot> slots) noexcept : state_(&state), slots_(slots) {}
 
   std::size_t index_of(std::uint64_t number) const noexcept { return number & (slots_.size() - 1); }
 
@@ -115,7 +115,7 @@ class ReceiveBoard {
   static constexpr std::uint64_t number_mask = ~std::uint64_t{0} >> peer_bits;
   static constexpr std::uint64_t closed = ~std::uint64_t{0};
 
-  ReceiveBoardState* state_ = nullptr;
+  ReceiveQueueState* state_ = nullptr;
   std::span<ReceiveSlot> slots_;
 };
 

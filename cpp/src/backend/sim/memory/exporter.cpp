@@ -25,7 +25,7 @@ namespace {
 /// An importer of good will is inside for one piece of a copy. A thread that shares its core runs it by yielding; at
 /// worst, alone on a core, this takes some milliseconds.
 constexpr int withdraw_looks = 4000;
-constexpr int looks_per_process = 100;  ///< at gates, for one at the process
+constexpr int looks_per_process = 100;  ///< at revocation pages, for one at the process
 
 bool is_read_only(Access access) noexcept {
   return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
@@ -73,7 +73,7 @@ bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
   return is_whole(range) && is_read_only(access) == range.location->memory->is_sealed_against_writes();
 }
 
-/// An importer's connection: one request, and then nothing until it ends, or notes, or atomic operations.
+/// An importer's connection: one request, and then nothing until it ends, or wake bytes, or atomic operations.
 class Exporter::Importer final : public Service::Connection {
  public:
   explicit Importer(Exporter& exporter) noexcept : exporter_(exporter) {}
@@ -82,7 +82,7 @@ class Exporter::Importer final : public Service::Connection {
     if (!answered_) {
       return take_request(id, fd);
     }
-    return attachment_ != nullptr ? take_note(id, fd) : change_word(id, fd);
+    return attachment_ != nullptr ? take_wake_byte(id, fd) : change_word(id, fd);
   }
 
   void ended(Service& /*service*/, Service::Id id) noexcept override { exporter_.forget(id); }
@@ -116,13 +116,13 @@ class Exporter::Importer final : public Service::Connection {
     return status != Status::connection_reset;
   }
 
-  bool take_note(Service::Id id, int fd) noexcept {
-    std::array<std::byte, 2> note{};
-    const ssize_t size = ::recv(fd, note.data(), note.size(), MSG_DONTWAIT);
+  bool take_wake_byte(Service::Id id, int fd) noexcept {
+    std::array<std::byte, 2> bytes{};
+    const ssize_t size = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (size < 0) {
       return errno == EAGAIN || errno == EINTR;
     }
-    return size == 1 && note[0] == importers_note && attachment_->hear(id);
+    return size == 1 && bytes[0] == wake_byte && attachment_->hear(id);
   }
 
   bool answer(const ImportRequest& request, Service::Id id, int fd) noexcept {
@@ -237,7 +237,7 @@ void Exporter::end(Entry& entry) noexcept {
   entry.epoch += detail::is_planted(detail::Mistake::epoch_not_bumped) ? 0U : 1U;
   detail::crash_point();
   for (const Grant& grant : entry.grants) {
-    (*grant.gate)->close(Gate::withdrawn);
+    (*grant.revocation_page)->close(RevocationPage::withdrawn);
   }
   if (entry.attachment != nullptr) {
     entry.attachment->withdrawn();
@@ -268,7 +268,7 @@ void Exporter::revoke(const Grant& grant) noexcept {
 bool Exporter::retire(Entry& entry, bool looks_at_processes) noexcept {
   std::erase_if(entry.grants, [&](const Grant& grant) {
     // The end of a process is known here before the service hears of the end of its connection.
-    const bool outside = (*grant.gate)->is_empty() || (looks_at_processes && has_ended(grant.importer));
+    const bool outside = (*grant.revocation_page)->is_empty() || (looks_at_processes && has_ended(grant.importer));
     if (outside) {
       revoke(grant);
       service_.remove(grant.connection);
@@ -295,7 +295,7 @@ Status Exporter::withdraw(const Export& what) noexcept {
       return Status::again;
     }
     lock.unlock();
-    ::sched_yield();  // an importer that leaves a gate notifies nothing, which keeps leaving cheap
+    ::sched_yield();  // an importer that leaves a revocation page notifies nothing, which keeps leaving cheap
     lock.lock();
   }
   return Status::success;
@@ -340,7 +340,7 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
   const bool mapped = can_be_mapped(entry.range, entry.terms.access);
   ReceivedFds sent;
   Grant grant{.connection = connection,
-              .gate = SharedPage<Gate>::create(sent.fds[0]),
+              .revocation_page = SharedPage<RevocationPage>::create(sent.fds[0]),
               .importer = importer,
               .foreign = !mapped};
   sent.count = 1;
@@ -387,8 +387,8 @@ WordReply Exporter::change_word(const WordChange& change, Service::Id connection
 void Exporter::tell_of_end(const Entry& entry, const Grant& grant) noexcept {
   using End = Attachment::End;
   if (entry.attachment != nullptr) {
-    const End how = (*grant.gate)->said_goodbye() ? End::left : End::died;
-    entry.attachment->gone(grant.connection, (*grant.gate)->said_hello() ? how : End::failed);
+    const End how = (*grant.revocation_page)->said_goodbye() ? End::left : End::died;
+    entry.attachment->gone(grant.connection, (*grant.revocation_page)->said_hello() ? how : End::failed);
   }
 }
 

@@ -5,8 +5,8 @@
 #include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/shared_page.hpp"
 #include "backend/sim/memory/blob.hpp"
-#include "backend/sim/memory/gate.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/memory/revocation_page.hpp"
 #include "backend/sim/memory/tracer.hpp"
 #include "backend/sim/message/fd_message.hpp"
 #include "detail/thread/per_process.hpp"
@@ -39,7 +39,7 @@ class Exporter {
     virtual std::vector<detail::Fd> admit(Service::Id importer) = 0;
     virtual void gone(Service::Id importer, End how) noexcept = 0;
     virtual void withdrawn() noexcept = 0;
-    /// The importer has sent a note (import_protocol.hpp). False: none is expected; its connection ends.
+    /// The importer has sent a wake byte (import_protocol.hpp). False: none is expected; its connection ends.
     virtual bool hear(Service::Id importer) noexcept = 0;
   };
   /// What a blob says of its export, and an importer repeats.
@@ -73,7 +73,7 @@ class Exporter {
 
   struct Grant {
     Service::Id connection = 0;
-    std::unique_ptr<SharedPage<Gate>> gate;
+    std::unique_ptr<SharedPage<RevocationPage>> revocation_page;
     pid_t importer = 0;
     bool foreign = false;
   };

@@ -21,7 +21,7 @@ inline constexpr std::chrono::milliseconds owner_timeout{2000};
 
 /// What an importer of a counter sends over the connection: it has begun to sleep at times, or has changed the counter.
 /// One byte, so that it says nothing which the owner would have to believe.
-inline constexpr std::byte importers_note{0x6e};
+inline constexpr std::byte wake_byte{0x6e};
 
 struct ImportRequest {
   std::uint64_t protocol = import_protocol;
@@ -33,7 +33,7 @@ struct ImportRequest {
   FunctionName function{};
 };
 
-/// success comes with the gate's file, and for mapped memory with the memory's file after it.
+/// success comes with the revocation page's file, and for mapped memory with the memory's file after it.
 struct ImportReply {
   std::uint64_t protocol = import_protocol;
   Status status = Status::success;

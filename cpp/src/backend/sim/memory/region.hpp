@@ -2,8 +2,8 @@
 
 #include "pydoca/backend/memory.hpp"
 
-#include "backend/sim/memory/gate.hpp"
 #include "backend/sim/memory/owner_process.hpp"
+#include "backend/sim/memory/revocation_page.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -40,8 +40,8 @@ class Region : public backend::MemoryRegion {
   Access network_access() const noexcept { return network_access_; }
   /// The owner of memory from the network, as origin_of() a blob.
   std::uint64_t origin() const noexcept { return origin_; }
-  /// To be entered around each access; null for local memory.
-  Gate* gate() const noexcept { return gate_; }
+  /// An access is inside this page; null for local memory.
+  RevocationPage* revocation_page() const noexcept { return revocation_page_; }
 
  protected:
   Reach reach_ = Reach::local;
@@ -53,7 +53,7 @@ class Region : public backend::MemoryRegion {
   std::unique_ptr<const OwnerProcess> owner_;
   Access network_access_{};
   std::uint64_t origin_ = 0;
-  Gate* gate_ = nullptr;
+  RevocationPage* revocation_page_ = nullptr;
 };
 
 }  // namespace pydoca::sim

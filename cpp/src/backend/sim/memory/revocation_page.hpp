@@ -8,10 +8,10 @@
 
 namespace pydoca::sim {
 
-/// The protocol between the owner of an export and one importer, in a page that both map: accesses pass while the gate
-/// is open, and no access follows once the owner has closed it and seen no importer inside. Dekker's pattern: each
-/// side writes, then reads what the other has written, both sequentially consistent.
-class Gate {
+/// The protocol between the owner of an export and one importer, in a page that both map: accesses pass while the
+/// revocation page is open, and no access follows once the owner has closed it and seen no importer inside. Dekker's
+/// pattern: each side writes, then reads what the other has written, both sequentially consistent.
+class RevocationPage {
  public:
   /// The importer, before touching the memory. false: withdrawn; do not touch it.
   bool enter() noexcept {
@@ -54,6 +54,6 @@ class Gate {
   detail::Atomic<std::uint32_t> goodbye_{0};
 };
 
-static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Gate>);
+static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<RevocationPage>);
 
 }  // namespace pydoca::sim

@@ -39,8 +39,8 @@ Status change_word_here(std::uint64_t& word, const WordChange& change, std::uint
 
 Status change_word(const Region& region, std::uint64_t& word, const WordChange& change,
                    std::uint64_t& before) noexcept {
-  Gate* const gate = region.gate();
-  if (gate != nullptr && !gate->enter()) {
+  RevocationPage* const revocation_page = region.revocation_page();
+  if (revocation_page != nullptr && !revocation_page->enter()) {
     return Status::io_failed;
   }
   Status status = Status::success;
@@ -49,8 +49,8 @@ Status change_word(const Region& region, std::uint64_t& word, const WordChange& 
   } else {
     before = sim::change(word, change);
   }
-  if (gate != nullptr) {
-    gate->leave();
+  if (revocation_page != nullptr) {
+    revocation_page->leave();
   }
   return status;
 }

@@ -35,7 +35,7 @@ QueuePair::QueuePair(RdmaShared& shared, std::uint32_t number)
       number_(number),
       depth_(shared.options().send_queue_size),
       ordinal_(shared.place().ordinal()),
-      inbox_(shared.place(), shared.mailbox(), shared.board(), number, shared.options().permissions) {}
+      inbox_(shared.place(), shared.mailbox(), shared.receive_queue(), number, shared.options().permissions) {}
 
 QueuePair::~QueuePair() {
   if (forks_ == detail::fork_count()) {
@@ -95,7 +95,7 @@ void QueuePair::attach(ImportedInbox inbox) {
   detail::crash_point();
   own.peer.store(theirs.token, std::memory_order_release);
   detail::crash_point();
-  shared_.mailbox()->add(number_, own.knock, inbox_.socket());
+  shared_.mailbox()->add(number_, own.doorbell, inbox_.socket());
   trace_id_ = inbox_.token() ^ theirs.token;
   peer_ = std::move(peer);
   peer_->page().peer_cpus.store(own_cpus());
@@ -223,7 +223,7 @@ Status QueuePair::begin(RdmaOperation& operation) noexcept {
                              : readable(*local, ordinal_) && operation.length <= local->data_len;
   if (!allowed || here->reach() != Region::Reach::local || there == nullptr ||
       there->reach() != Region::Reach::mapped || shared_.place().removed() || peer_->is_gone() ||
-      !there->gate()->enter()) [[unlikely]] {
+      !there->revocation_page()->enter()) [[unlikely]] {
     return begin_slowly(operation);
   }
   if (reads) {
@@ -231,7 +231,7 @@ Status QueuePair::begin(RdmaOperation& operation) noexcept {
   } else {
     std::memcpy(there->at(operation.remote_addr), here->at(local->data), operation.length);
   }
-  there->gate()->leave();
+  there->revocation_page()->leave();
   return Status::success;
 }
 

@@ -21,9 +21,11 @@ constexpr std::uint64_t word_size = sizeof(std::uint64_t);
 
 /// Why memory could not be reached: its owner has died, or has withdrawn it.
 Status cause_of(Status status, const Region& there) noexcept {
-  const Gate* const gate = there.gate();
-  const pid_t owner = there.owner_pid();  // 0: its memory is mapped here, and fails only when the gate is closed
-  const bool died = (gate != nullptr && gate->reason() == Gate::owner_died) || (owner != 0 && !has_memory(owner));
+  const RevocationPage* const revocation_page = there.revocation_page();
+  const pid_t owner =
+      there.owner_pid();  // 0: its memory is mapped here, and fails only when the revocation page is closed
+  const bool died = (revocation_page != nullptr && revocation_page->reason() == RevocationPage::owner_died) ||
+                    (owner != 0 && !has_memory(owner));
   return died ? Status::connection_reset : status;
 }
 

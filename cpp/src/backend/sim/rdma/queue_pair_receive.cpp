@@ -15,11 +15,11 @@ void QueuePair::attend() noexcept {
     return;
   }
   const bool gone = peer_->is_gone();  // asked first: then all that the peer sent is in the inbox
-  Knock& knock = inbox_.page().knock;
-  const bool wants = knock.begin_want();  // asked before the records: it has sent what it took
+  InboxDoorbell& doorbell = inbox_.page().doorbell;
+  const bool wants = doorbell.begin_want();  // asked before the records: it has sent what it took
   const bool took_all = take_records();
   if (wants) [[unlikely]] {
-    took_all ? shared_.receives().tell_of_next(number_, knock) : knock.keep_want();
+    took_all ? shared_.receives().tell_of_next(number_, doorbell) : doorbell.keep_want();
   }
   run();
   if (gone) {

@@ -48,11 +48,11 @@ Status QueuePair::send(RdmaOperation& operation) noexcept {
        !can_gather(operation.local, operation.length, ordinal(), shared_.options().max_send_segments))) {
     return Status::io_failed;
   }
-  if (!peer_->gate().enter()) {
+  if (!peer_->revocation_page().enter()) {
     return Status::connection_reset;
   }
   const Status status = send_inside(operation);
-  peer_->gate().leave();
+  peer_->revocation_page().leave();
   if (status != Status::again) {
     peer_->tell();
   }
@@ -70,14 +70,14 @@ Status QueuePair::send_inside(RdmaOperation& operation) noexcept {
 }
 
 Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
-  Knock& knock = peer_->page().knock;
-  if (wants_receive_ && !knock.may_take()) [[unlikely]] {
+  InboxDoorbell& doorbell = peer_->page().doorbell;
+  if (wants_receive_ && !doorbell.may_take()) [[unlikely]] {
     return wait_for_receive();
   }
   const auto taken = peer_->receives().take(peer_->number());
   wants_receive_ = !taken.has_value();
   if (wants_receive_) {
-    knock.want_receive();
+    doorbell.want_receive();
     return wait_for_receive();
   }
   deadline_ = detail::never;

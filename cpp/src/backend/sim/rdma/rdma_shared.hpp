@@ -3,8 +3,8 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/sim/inbox/board_file.hpp"
 #include "backend/sim/inbox/mailbox.hpp"
+#include "backend/sim/inbox/receive_queue_file.hpp"
 #include "backend/sim/place/place.hpp"
 #include "backend/sim/rdma/completions.hpp"
 #include "backend/sim/rdma/shared_receives.hpp"
@@ -29,7 +29,7 @@ class RdmaShared {
   const Place& place() const noexcept { return place_; }
   const backend::RdmaOptions& options() const noexcept { return options_; }
   const std::shared_ptr<Mailbox>& mailbox() const noexcept { return mailbox_; }
-  const std::shared_ptr<BoardFile>& board() const noexcept { return board_; }
+  const std::shared_ptr<ReceiveQueueFile>& receive_queue() const noexcept { return receive_queue_; }
   SharedReceives& receives() noexcept { return receives_; }
   void finish(backend::RdmaOperation& operation, Status status) noexcept { completions_.finish(operation, status); }
   void report(backend::QueuePair& pair, backend::RdmaEvent::Type type, Status status) noexcept {
@@ -72,9 +72,9 @@ class RdmaShared {
         options_(options),
         notifier_(notifier),
         mailbox_(std::make_shared<Mailbox>()),
-        board_(std::make_shared<BoardFile>(options.recv_queue_size)),
+        receive_queue_(std::make_shared<ReceiveQueueFile>(options.recv_queue_size)),
         completions_(notifier, options.max_num_connections),
-        receives_(board_->board(), options.recv_queue_size, options.max_num_connections, completions_),
+        receives_(receive_queue_->receive_queue(), options.recv_queue_size, options.max_num_connections, completions_),
         pairs_(options.max_num_connections) {}
   ~RdmaShared() = default;
 
@@ -82,7 +82,7 @@ class RdmaShared {
   const backend::RdmaOptions options_;
   backend::Notifier& notifier_;
   const std::shared_ptr<Mailbox> mailbox_;
-  const std::shared_ptr<BoardFile> board_;
+  const std::shared_ptr<ReceiveQueueFile> receive_queue_;
   Completions completions_;
   SharedReceives receives_;
   std::vector<QueuePair*> pairs_;           ///< indexed by number; null where there is none

@@ -17,7 +17,7 @@ void SharedReceives::publish() noexcept {
   while (!unpublished_.empty() && slot_of(next_).operation == nullptr) {
     RdmaOperation& operation = *unpublished_.pop();
     slot_of(next_) = {.operation = &operation, .number = next_};
-    board_.publish(next_++, operation.length);
+    receive_queue_.publish(next_++, operation.length);
   }
   if (next_ == before || num_waiting_ == 0) [[likely]] {
     return;
@@ -43,8 +43,8 @@ RdmaOperation* SharedReceives::take(std::uint64_t& number, std::uint32_t peer) n
   }
   slot->holder = peer;
   number = slot->number;
-  if (board_.taker(number) != peer) [[unlikely]] {
-    board_.close(board_.index_of(number));  // nobody else takes it
+  if (receive_queue_.taker(number) != peer) [[unlikely]] {
+    receive_queue_.close(receive_queue_.index_of(number));  // nobody else takes it
   }
   return slot->operation;
 }
@@ -56,7 +56,7 @@ SharedReceives::Slot* SharedReceives::first_free() noexcept {
     if (slot.operation == nullptr || slot.holder != nobody) {
       continue;
     }
-    if (!is_admitted(board_.taker(slot.number))) {
+    if (!is_admitted(receive_queue_.taker(slot.number))) {
       return &slot;
     }
     taken = taken != nullptr ? taken : &slot;
@@ -65,7 +65,7 @@ SharedReceives::Slot* SharedReceives::first_free() noexcept {
 }
 
 RdmaOperation* SharedReceives::close(Slot& slot) noexcept {
-  board_.close(board_.index_of(slot.number));
+  receive_queue_.close(receive_queue_.index_of(slot.number));
   return std::exchange(slot, {}).operation;
 }
 
@@ -78,7 +78,7 @@ void SharedReceives::reclaim(std::uint32_t peer) noexcept {
   for (std::size_t back = 1; back <= slots_.size(); ++back) {  // the latest first: they go to the front
     Slot& slot = slot_of(next_ - back);
     if (slot.operation != nullptr &&
-        (slot.holder == peer || (slot.holder == nobody && board_.taker(slot.number) == peer))) {
+        (slot.holder == peer || (slot.holder == nobody && receive_queue_.taker(slot.number) == peer))) {
       unpublished_.push_front(*close(slot));
     }
   }
@@ -89,7 +89,7 @@ void SharedReceives::fail(Status status) noexcept {
   for (std::size_t back = slots_.size(); back > 0; --back) {
     Slot& slot = slot_of(next_ - back);
     if (slot.operation != nullptr && slot.holder == nobody &&
-        (board_.withdraw(slot.number) || !is_admitted(board_.taker(slot.number)))) {
+        (receive_queue_.withdraw(slot.number) || !is_admitted(receive_queue_.taker(slot.number)))) {
       completions_.finish(*close(slot), status);
     }
   }
@@ -98,9 +98,9 @@ void SharedReceives::fail(Status status) noexcept {
   }
 }
 
-void SharedReceives::tell_of_next(std::uint32_t number, Knock& knock) noexcept {
+void SharedReceives::tell_of_next(std::uint32_t number, InboxDoorbell& doorbell) noexcept {
   const bool is_there = restore_for(number);
-  knock.end_want();
+  doorbell.end_want();
   if (is_there) {
     peers_[number].inbox->tell();
   } else if (!std::exchange(peers_[number].waits, true)) {
@@ -108,25 +108,26 @@ void SharedReceives::tell_of_next(std::uint32_t number, Knock& knock) noexcept {
   }
 }
 
-/// Restores the board, as a peer says that it can take nothing from it. Whether it can now. What the board says this
-/// peer has taken is not so: it sends what it has taken before it asks for the next, and then takes none.
+/// Restores the receive queue, as a peer says that it can take nothing from it. Whether it can now. What the receive
+/// queue says this peer has taken is not so: it sends what it has taken before it asks for the next, and then takes
+/// none.
 bool SharedReceives::restore_for(std::uint32_t peer) noexcept {
   std::uint64_t first = next_;
   for (const Slot& slot : slots_) {
     if (slot.operation == nullptr || slot.holder != nobody) {
       continue;
     }
-    const std::uint32_t taker = board_.taker(slot.number);
+    const std::uint32_t taker = receive_queue_.taker(slot.number);
     if (taker != peer && is_admitted(taker)) {
       continue;
     }
     if (taker != nobody) {
-      board_.restore(slot.number);
+      receive_queue_.restore(slot.number);
     }
     first = std::min(first, slot.number);
   }
   if (!slots_.empty()) {
-    board_.restore_cursors(first, next_);
+    receive_queue_.restore_cursors(first, next_);
   }
   return first != next_;
 }

@@ -35,8 +35,8 @@ std::optional<AsyncEvents::Event> event_of(const ibv_async_event& event) noexcep
 
 }  // namespace
 
-AsyncEvents::Inbox::Inbox(AsyncEvents& events) : events_(events), bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (!bell_) {
+AsyncEvents::Inbox::Inbox(AsyncEvents& events) : events_(events), doorbell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!doorbell_) {
     fail(errno, "start rdma: eventfd");
   }
   const std::lock_guard lock(events_.mutex_);
@@ -52,13 +52,13 @@ void AsyncEvents::Inbox::put(const Event& event) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(event);
   empty_.store(false, std::memory_order_release);
-  ::eventfd_write(bell_.get(), 1);
+  ::eventfd_write(doorbell_.get(), 1);
 }
 
 std::vector<AsyncEvents::Event> AsyncEvents::Inbox::take() {
   const std::lock_guard lock(mutex_);
   eventfd_t rings = 0;
-  ::eventfd_read(bell_.get(), &rings);
+  ::eventfd_read(doorbell_.get(), &rings);
   empty_.store(true, std::memory_order_release);
   return std::exchange(waiting_, {});
 }

@@ -36,7 +36,7 @@ class AsyncEvents {
     Inbox& operator=(const Inbox&) = delete;
 
     /// Readable while there is something.
-    int fd() const noexcept { return bell_.get(); }
+    int fd() const noexcept { return doorbell_.get(); }
     /// Makes no system call.
     bool empty() const noexcept { return empty_.load(std::memory_order_acquire); }
     std::vector<Event> take();
@@ -46,7 +46,7 @@ class AsyncEvents {
     void put(const Event& event);
 
     AsyncEvents& events_;
-    const detail::Fd bell_;
+    const detail::Fd doorbell_;
     std::mutex mutex_;
     std::vector<Event> waiting_;
     std::atomic<bool> empty_{true};

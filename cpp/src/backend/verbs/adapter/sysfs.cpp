@@ -87,7 +87,7 @@ std::uint64_t Sysfs::rate() const {
 std::string Sysfs::model() const {
   std::string model = read("hca_type");
   if (model.empty()) {
-    model = read("board_id");
+    model = read("receive_queue_id");
   }
   return model.empty() && pci_addr().empty() ? "software" : model;
 }

@@ -26,15 +26,15 @@ class MailboxTest : public testing::Test {
     pollfd file{.fd = mailbox_.wake_fd(), .events = POLLIN, .revents = 0};
     return ::poll(&file, 1, 0) == 1;
   }
-  void tell(Knock& knock) {
-    if (knock.knock()) {
+  void tell(InboxDoorbell& doorbell) {
+    if (doorbell.ring()) {
       send_wake(sockets_.second.get());
     }
   }
 
   const std::pair<detail::Fd, detail::Fd> sockets_ = create_wake_sockets();
-  Knock first_;
-  Knock second_;
+  InboxDoorbell first_;
+  InboxDoorbell second_;
   Mailbox mailbox_;
 };
 
@@ -53,11 +53,11 @@ TEST_F(MailboxTest, APeerWakesAnOwnerThatSleeps) {
 
 TEST_F(MailboxTest, ANoticeWakesAnOwnerWhoseFlagAPeerHadTaken) {
   mailbox_.fall_asleep();
-  ASSERT_TRUE(first_.knock());  // and the peer is killed before it wakes the owner
+  ASSERT_TRUE(first_.ring());  // and the peer is killed before it wakes the owner
   ASSERT_FALSE(is_woken());
   mailbox_.notify(70);
   EXPECT_TRUE(is_woken());
-  EXPECT_EQ(pending(), (std::vector<std::uint32_t>{70, 70})) << "the notice and the knock";
+  EXPECT_EQ(pending(), (std::vector<std::uint32_t>{70, 70})) << "the notice and the doorbell";
 }
 
 TEST_F(MailboxTest, DoesNotAskAPeerThatWasRemoved) {

@@ -1,7 +1,7 @@
-/// Everything that a slot and the cursors of a board can hold, as its owner and its peers leave them or a hostile peer
-/// writes them × every use.
+/// Everything that a slot and the cursors of a receive queue can hold, as its owner and its peers leave them or a
+/// hostile peer writes them × every use.
 
-#include "backend/sim/inbox/receive_board.hpp"
+#include "backend/sim/inbox/receive_queue.hpp"
 #include "detail/concat.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace pydoca::sim::board_states {
+namespace pydoca::sim::receive_queue_states {
 namespace {
 
 constexpr std::uint64_t number = 6;  ///< numbers the receive that the slot has
@@ -35,20 +35,20 @@ constexpr std::uint64_t taken_state(std::uint64_t which, std::uint64_t peer) { r
 
 constexpr std::uint32_t last_peer = 0xfffd;
 
-/// A board that another has left so.
+/// A receive queue that another has left so.
 struct Cell {
   Slot slot;
   Cursors cursors;
-  ReceiveBoardState state{};
+  ReceiveQueueState state{};
   std::array<ReceiveSlot, num_slots> slots{};
-  ReceiveBoard board{state, slots};
+  ReceiveQueue receive_queue{state, slots};
 
   Cell(Slot its_slot, Cursors its_cursors) : slot(its_slot), cursors(its_cursors) {
     for (std::size_t index = 0; index < num_slots; ++index) {
-      board.close(index);
+      receive_queue.close(index);
     }
-    board.publish(number, room);
-    slots[board.index_of(number)].state.store(slot_state());
+    receive_queue.publish(number, room);
+    slots[receive_queue.index_of(number)].state.store(slot_state());
     const auto [taken, posted] = cursor_values();
     state.taken.store(taken);
     state.posted.store(posted);
@@ -91,13 +91,13 @@ struct Cell {
   std::uint32_t expected_taker() const {
     switch (slot) {
       case Slot::untaken:
-        return ReceiveBoard::nobody;
+        return ReceiveQueue::nobody;
       case Slot::taken_by_0:
         return 0;
       case Slot::taken_by_last:
         return last_peer;
       default:
-        return ReceiveBoard::no_peer;
+        return ReceiveQueue::no_peer;
     }
   }
   /// Whether a peer may find it: only the cursors that lead to it, and only while it is untaken.
@@ -117,48 +117,48 @@ void each_cell(Check check) {
   }
 }
 
-TEST(BoardStates, AreReadAsThePeerOrAsNonsense) {
-  each_cell([](Cell& cell) { EXPECT_EQ(cell.board.taker(number), cell.expected_taker()); });
+TEST(ReceiveQueueStates, AreReadAsThePeerOrAsNonsense) {
+  each_cell([](Cell& cell) { EXPECT_EQ(cell.receive_queue.taker(number), cell.expected_taker()); });
 }
 
-TEST(BoardStates, GiveAPeerOnlyWhatIsUntaken) {
+TEST(ReceiveQueueStates, GiveAPeerOnlyWhatIsUntaken) {
   each_cell([](Cell& cell) {
-    const auto taken = cell.board.take(1);
+    const auto taken = cell.receive_queue.take(1);
     ASSERT_EQ(taken.has_value(), cell.can_be_taken());
     if (taken) {
       EXPECT_EQ(std::pair(taken->number, taken->room), std::pair(number, room));
-      EXPECT_EQ(cell.board.taker(number), 1U);
-      EXPECT_FALSE(cell.board.take(2).has_value()) << "once";
+      EXPECT_EQ(cell.receive_queue.taker(number), 1U);
+      EXPECT_FALSE(cell.receive_queue.take(2).has_value()) << "once";
     }
   });
 }
 
-TEST(BoardStates, LetTheOwnerWithdrawOnlyWhatIsUntaken) {
+TEST(ReceiveQueueStates, LetTheOwnerWithdrawOnlyWhatIsUntaken) {
   each_cell([](Cell& cell) {
-    EXPECT_EQ(cell.board.withdraw(number), cell.slot == Slot::untaken);
-    EXPECT_FALSE(cell.board.take(1).has_value());
+    EXPECT_EQ(cell.receive_queue.withdraw(number), cell.slot == Slot::untaken);
+    EXPECT_FALSE(cell.receive_queue.take(1).has_value());
   });
 }
 
-TEST(BoardStates, AreRestoredByTheOwner) {
+TEST(ReceiveQueueStates, AreRestoredByTheOwner) {
   each_cell([](Cell& cell) {
-    cell.board.restore(number);
-    cell.board.restore_cursors(number, number + 1);
-    const auto taken = cell.board.take(2);
+    cell.receive_queue.restore(number);
+    cell.receive_queue.restore_cursors(number, number + 1);
+    const auto taken = cell.receive_queue.take(2);
     ASSERT_TRUE(taken.has_value());
     EXPECT_EQ(taken->number, number);
-    EXPECT_EQ(cell.board.taker(number), 2U);
+    EXPECT_EQ(cell.receive_queue.taker(number), 2U);
   });
 }
 
-TEST(BoardStates, EndWithTheSlotsEnd) {
+TEST(ReceiveQueueStates, EndWithTheSlotsEnd) {
   each_cell([](Cell& cell) {
-    cell.board.close(cell.board.index_of(number));
-    EXPECT_FALSE(cell.board.take(1).has_value());
-    EXPECT_FALSE(cell.board.withdraw(number));
-    EXPECT_EQ(cell.board.taker(number), ReceiveBoard::no_peer);
+    cell.receive_queue.close(cell.receive_queue.index_of(number));
+    EXPECT_FALSE(cell.receive_queue.take(1).has_value());
+    EXPECT_FALSE(cell.receive_queue.withdraw(number));
+    EXPECT_EQ(cell.receive_queue.taker(number), ReceiveQueue::no_peer);
   });
 }
 
 }  // namespace
-}  // namespace pydoca::sim::board_states
+}  // namespace pydoca::sim::receive_queue_states

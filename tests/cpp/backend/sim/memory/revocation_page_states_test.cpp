@@ -5,7 +5,7 @@
 
 #include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/shared_page.hpp"
-#include "backend/sim/memory/gate.hpp"
+#include "backend/sim/memory/revocation_page.hpp"
 #include "detail/concat.hpp"
 #include "rig/process/export_peer.hpp"
 #include "rig/process/raw_importer.hpp"
@@ -19,21 +19,21 @@
 #include <string>
 #include <unistd.h>
 
-namespace pydoca::gate_states {
+namespace pydoca::revocation_page_states {
 namespace {
 
-/// Words of a gate, in their order. The first is the owner's, the others are the importer's.
+/// Words of a revocation page, in their order. The first is the owner's, the others are the importer's.
 struct Words {
   std::uint32_t closed;
   std::uint32_t inside;
   std::uint32_t hello;
   std::uint32_t goodbye;
 };
-static_assert(sizeof(sim::Gate) == sizeof(Words));
+static_assert(sizeof(sim::RevocationPage) == sizeof(Words));
 
-void write(sim::Gate& gate, const Words& words) {
+void write(sim::RevocationPage& revocation_page, const Words& words) {
   const std::array values{words.closed, words.inside, words.hello, words.goodbye};
-  auto* const places = reinterpret_cast<std::atomic<std::uint32_t>*>(&gate);
+  auto* const places = reinterpret_cast<std::atomic<std::uint32_t>*>(&revocation_page);
   for (std::size_t i = 0; i < values.size(); ++i) {
     places[i].store(values[i]);
   }
@@ -44,8 +44,8 @@ constexpr std::uint32_t nonsense = 0xdead'beef;
 template <class Check>
 void each_cell(Check check) {
   sim::set_fabric("test-" + std::to_string(::getpid()));
-  for (const std::uint32_t closed :
-       {sim::Gate::open + 0U, sim::Gate::withdrawn + 0U, sim::Gate::owner_died + 0U, nonsense}) {
+  for (const std::uint32_t closed : {sim::RevocationPage::open + 0U, sim::RevocationPage::withdrawn + 0U,
+                                     sim::RevocationPage::owner_died + 0U, nonsense}) {
     for (const std::uint32_t inside : {0U, 1U, nonsense}) {
       for (const std::uint32_t hello : {0U, 1U, nonsense}) {
         for (const std::uint32_t goodbye : {0U, 1U, nonsense}) {
@@ -59,13 +59,13 @@ void each_cell(Check check) {
 }
 
 /// Only `inside` keeps the owner, and only until the importer's connection ends.
-TEST(GateStates, KeepTheOwnerNoLongerThanTheImporterIsThere) {
+TEST(RevocationPageStates, KeepTheOwnerNoLongerThanTheImporterIsThere) {
   each_cell([](const Words& words) {
     ExportedMemory memory(ExportedMemory::Source::pydoca, 4096, Access::pci_read_write);
     std::optional<RawImporter> importer(memory.blob());
     ASSERT_EQ(importer->ask(), Status::success);
     ASSERT_EQ(importer->reply.status, Status::success);
-    write(**sim::SharedPage<sim::Gate>::map(importer->files.fds[0].get()), words);
+    write(**sim::SharedPage<sim::RevocationPage>::map(importer->files.fds[0].get()), words);
     ASSERT_EQ(RawImporter(memory.blob()).ask(), Status::success) << "the owner serves others";
     EXPECT_EQ(memory.withdraw(), words.inside == 0 ? Status::success : Status::again);
     importer.reset();
@@ -74,13 +74,13 @@ TEST(GateStates, KeepTheOwnerNoLongerThanTheImporterIsThere) {
   });
 }
 
-/// A closed gate lets no access pass, whatever it gives as the reason.
-TEST(GateStates, LetTheImporterPassOnlyWhileOpen) {
+/// A closed revocation page lets no access pass, whatever it gives as the reason.
+TEST(RevocationPageStates, LetTheImporterPassOnlyWhileOpen) {
   each_cell([](const Words& words) {
     ExportedMemory memory(ExportedMemory::Source::pydoca, 4096, Access::pci_read_write);
     ImportedMemory import(memory.blob());
-    write(import.gate(), words);
-    const Status expected = words.closed == sim::Gate::open ? Status::success : Status::io_failed;
+    write(import.revocation_page(), words);
+    const Status expected = words.closed == sim::RevocationPage::open ? Status::success : Status::io_failed;
     std::byte value{};
     EXPECT_EQ(import.read(7, value), expected);
     EXPECT_EQ(import.write(7, std::byte{1}), expected);
@@ -88,4 +88,4 @@ TEST(GateStates, LetTheImporterPassOnlyWhileOpen) {
 }
 
 }  // namespace
-}  // namespace pydoca::gate_states
+}  // namespace pydoca::revocation_page_states

@@ -1,4 +1,4 @@
-#include "backend/sim/memory/gate.hpp"
+#include "backend/sim/memory/revocation_page.hpp"
 
 #include "rig/stress_time.hpp"
 
@@ -12,35 +12,35 @@
 namespace pydoca::sim {
 namespace {
 
-TEST(Gate, LetsInUntilItCloses) {
-  Gate gate;
-  EXPECT_TRUE(gate.enter());
-  EXPECT_FALSE(gate.is_empty());
-  gate.leave();
-  EXPECT_TRUE(gate.is_empty());
-  gate.close();
-  EXPECT_TRUE(gate.is_closed());
-  EXPECT_FALSE(gate.enter());
-  EXPECT_TRUE(gate.is_empty()) << "a refused entry must not count";
+TEST(RevocationPage, LetsInUntilItCloses) {
+  RevocationPage revocation_page;
+  EXPECT_TRUE(revocation_page.enter());
+  EXPECT_FALSE(revocation_page.is_empty());
+  revocation_page.leave();
+  EXPECT_TRUE(revocation_page.is_empty());
+  revocation_page.close();
+  EXPECT_TRUE(revocation_page.is_closed());
+  EXPECT_FALSE(revocation_page.enter());
+  EXPECT_TRUE(revocation_page.is_empty()) << "a refused entry must not count";
 }
 
-TEST(Gate, CountsWhoIsInside) {
-  Gate gate;
-  ASSERT_TRUE(gate.enter());
-  ASSERT_TRUE(gate.enter());
-  gate.close();
-  gate.leave();
-  EXPECT_FALSE(gate.is_empty());
-  gate.leave();
-  EXPECT_TRUE(gate.is_empty());
+TEST(RevocationPage, CountsWhoIsInside) {
+  RevocationPage revocation_page;
+  ASSERT_TRUE(revocation_page.enter());
+  ASSERT_TRUE(revocation_page.enter());
+  revocation_page.close();
+  revocation_page.leave();
+  EXPECT_FALSE(revocation_page.is_empty());
+  revocation_page.leave();
+  EXPECT_TRUE(revocation_page.is_empty());
 }
 
-/// Memory that is not atomic, so that ThreadSanitizer sees an access that the gate failed to exclude.
+/// Memory that is not atomic, so that ThreadSanitizer sees an access that the revocation page failed to exclude.
 struct Guarded {
   static constexpr std::uint64_t good = 0x600d;
   static constexpr std::uint64_t poison = 0xdead;
 
-  Gate gate;
+  RevocationPage revocation_page;
   std::uint64_t value = good;
   std::atomic<int> passes{0};
 };
@@ -48,12 +48,12 @@ struct Guarded {
 /// Enters as often as it can; returns how many accesses found poison.
 std::uint64_t access_until_closed(Guarded& guarded) {
   std::uint64_t poisoned = 0;
-  while (guarded.gate.enter()) {
+  while (guarded.revocation_page.enter()) {
     poisoned += guarded.value == Guarded::poison ? 1 : 0;
     guarded.value = Guarded::good + 1;
     poisoned += guarded.value == Guarded::poison ? 1 : 0;
     guarded.passes.fetch_add(1, std::memory_order_relaxed);
-    guarded.gate.leave();
+    guarded.revocation_page.leave();
   }
   return poisoned;
 }
@@ -63,14 +63,14 @@ void withdraw(Guarded& guarded, int passes) {
   while (guarded.passes.load(std::memory_order_relaxed) < passes) {
     std::this_thread::yield();
   }
-  guarded.gate.close();
-  while (!guarded.gate.is_empty()) {
+  guarded.revocation_page.close();
+  while (!guarded.revocation_page.is_empty()) {
     std::this_thread::yield();  // the other thread is inside, and always leaves
   }
   guarded.value = Guarded::poison;
 }
 
-TEST(Gate, KeepsAccessAndReuseApart) {
+TEST(RevocationPage, KeepsAccessAndReuseApart) {
   constexpr int rounds = 2000;
   std::uint64_t poisoned = 0;
   std::uint64_t overwritten = 0;
