@@ -3,6 +3,7 @@
 test_printed_commands.py runs the commands.
 """
 
+import ast
 import inspect
 import re
 import sys
@@ -69,6 +70,15 @@ def test_a_test_of_the_page_passes(commands, tmp_path, block):
     output, _ = process.communicate(timeout=150)
     assert process.returncode == 0, output
     assert " passed" in output
+
+
+def test_every_page_of_the_python_reference_has_a_program():
+    tree = ast.parse((DOCS / "extension/python_api.py").read_text())
+    tables = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
+    pages = {page for name in ("TITLES", "MODULE_TITLES") for page in ast.literal_eval(tables[name])} | {"bench"}
+    programs = {path.stem: blocks_of(path) for path in DOCS.glob("reference/*.md")}
+    assert programs.keys() == pages
+    assert [page for page, blocks in programs.items() if len(blocks) != 1 or blocks[0].output is None] == []
 
 
 @pytest.fixture(scope="module")
