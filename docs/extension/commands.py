@@ -1,4 +1,4 @@
-"""The page of commands, made of the parser that the commands use."""
+"""The options of every command, made of the parser that the commands use. The page of commands includes them."""
 
 from __future__ import annotations
 
@@ -9,26 +9,19 @@ from extension.markdown import sentence
 from pydoca.cli._descriptions import _SECTIONS
 from pydoca.cli._parser import create_parser
 
-HEAD = """\
-# Commands
-
-`pydoca COMMAND --help` shows the same in a terminal, `pydoca --man` writes the manual page, and
-`pydoca --completion bash` completes command lines. [Command lines](../command-lines.md) says what all of them have in
-common.
-"""
 GENERAL = "flags of every command"
 
 
 def pages() -> Iterator[tuple[str, str]]:
     parser = create_parser()
-    lines = [HEAD]
+    lines: list[str] = []
     for command in parts_of(parser):
-        lines += command_lines(command, 2)
+        lines += command_lines(command, 3)
     first = parts_of(parser)[0]
-    lines += [f"## {GENERAL.capitalize()}", "", *options(group_of(first, GENERAL))]
-    lines += ["## Exit codes", "", "| Code | Meaning |", "|---|---|"]
+    lines += [f"### {GENERAL.capitalize()}", "", *options(group_of(first, GENERAL))]
+    lines += ["### Exit codes", "", "| Code | Meaning |", "|---|---|"]
     lines += [f"| {code} | {meaning} |" for code, meaning in _SECTIONS["EXIT STATUS"].items()]
-    yield "commands.md", "\n".join(lines) + "\n"
+    yield "commands.inc", "\n".join(lines) + "\n"
 
 
 def parts_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
