@@ -8,12 +8,14 @@ import pydoca
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from extension.source import resolve as linkcode_resolve  # noqa: E402, F401
+
 project = "pydoca"
 author = "the authors of pydoca"
 version = release = pydoca.__version__
 language = "en"
 
-extensions = ["myst_nb", "sphinx_copybutton", "extension"]
+extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.linkcode", "extension"]
 
 exclude_patterns = ["extension", "reference"]  # the reference's programs stand in its pages
 

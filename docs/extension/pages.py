@@ -5,13 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from extension import commands, cpp_api, from_c, notebooks, performance, python_api, qualification_api, statuses
+from extension import (
+    commands,
+    cpp_api,
+    examples,
+    from_c,
+    glossary,
+    notebooks,
+    performance,
+    python_api,
+    qualification_api,
+    statuses,
+)
 
 # Each function gives the pages of its kind: the path below docs/made, and the text.
 MAKERS = (
     commands.pages,
     cpp_api.pages,
+    examples.pages,
     from_c.pages,
+    glossary.pages,
     notebooks.pages,
     performance.pages,
     python_api.pages,
