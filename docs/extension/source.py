@@ -24,7 +24,7 @@ import pytest_pydoca
 from extension.cpp_headers import HEADERS, read
 
 PACKAGES = {"pydoca": Path(pydoca.__file__).parent, "pytest_pydoca": Path(pytest_pydoca.__file__).parent}
-# Of the package: programs do not call what is there.
+# Programs do not call what these files of the package have.
 NOT_SHOWN = re.compile(r"(cli/|_display/|_core/|_notebook/|_spawn/|qualify/(?!bench/|measure))")
 PAGE = """\
 <!DOCTYPE html>
@@ -46,7 +46,7 @@ PAGE = """\
 
 
 def write(app: Any, failed: Exception | None) -> None:
-    """Beside the pages that Sphinx makes: these need neither its navigation nor its search."""
+    """Writes the pages beside those that Sphinx makes: they need neither its navigation nor its search."""
     if failed is None and app.builder.format == "html":
         target = Path(app.outdir) / "made/source"
         target.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def page(name: str, path: Path) -> str:
 
 @cache
 def files() -> dict[str, Path]:
-    """By the name that the page has as its title."""
+    """The files, by the name that the page has as its title."""
     found = {f"pydoca/{path.relative_to(HEADERS)}": path for path in sorted(HEADERS.rglob("*.hpp"))}
     for package, root in PACKAGES.items():
         for path in sorted(root.rglob("*.py")):
@@ -75,7 +75,7 @@ def page_of(name: str) -> str:
 
 
 def link(name: str, line: int) -> str:
-    """From a page of a reference: made/python/..., made/cpp/..."""
+    """The link from a page of a reference: made/python/..., made/cpp/..."""
     return f"../source/{page_of(name)}.html#L-{line}"
 
 
@@ -102,7 +102,7 @@ def of_python(module: str, name: str) -> str | None:
     value: Any = sys.modules.get(module)
     for part in name.split("."):
         value = inspect.getattr_static(value, part, None)
-    value = getattr(value, "__func__", getattr(value, "fget", value))  # of class methods and properties
+    value = getattr(value, "__func__", getattr(value, "fget", value))  # the function of a class method or property
     if inspect.isclass(value):
         functions = (each.__code__.co_filename for each in vars(value).values() if inspect.isfunction(each))
         file = next(functions, getattr(sys.modules.get(value.__module__), "__file__", None))

@@ -57,7 +57,7 @@ class Coordinator:
         self._at_once = False
 
     async def run(self) -> None:
-        """Runs until every card has its result. Raises FleetError where there are no cards, or the scheduler is lost."""
+        """Runs until every card has its result. Raises FleetError without cards, and when the scheduler is lost."""
         try:
             async with contextlib.AsyncExitStack() as stack:
                 if self._order.waits:
