@@ -24,6 +24,6 @@ void plant(std::string_view mistake);
 
 }  // namespace pydoca::sim
 
-#endif
-
 #pragma GCC visibility pop
+
+#endif

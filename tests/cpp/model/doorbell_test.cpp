@@ -65,7 +65,7 @@ struct Table {
       is_known_sleeper[self] = true;
     }
   }
-  void send_wake_byte(std::size_t self) { ::eventfd_write(notes, eventfd_t{1} << (8 * self)); }
+  void send_wake_byte(std::size_t self) { ::eventfd_write(wake_bytes, eventfd_t{1} << (8 * self)); }
 
   // OwnerDoorbells.
   void ring_all() {
@@ -126,12 +126,12 @@ struct Table {
   void wake(std::size_t side) { ::eventfd_write(wakes[side], 1); }
 
   // The owner's service: it hears wake bytes until the importers have gone, each of which is a leave() or a death.
-  void leave() { ::eventfd_write(notes, eventfd_t{1} << 32); }
+  void leave() { ::eventfd_write(wake_bytes, eventfd_t{1} << 32); }
   void serve(std::size_t num_present) {
     while (num_present > 0) {
-      sleep_on(notes);
+      sleep_on(wake_bytes);
       eventfd_t heard = 0;
-      ::eventfd_read(notes, &heard);
+      ::eventfd_read(wake_bytes, &heard);
       for (std::size_t slot = 0; slot < num_importers; ++slot) {
         if ((heard >> (8 * slot) & 0xff) != 0) {
           hear(slot);
@@ -150,7 +150,7 @@ struct Table {
   std::array<bool, num_importers> sleepers{};          ///< the service's
   std::array<bool, num_importers> is_known_sleeper{};  ///< each the importer's
   std::array<int, num_importers + 1> wakes = make_wakes();
-  const int notes = event_files().create(0);
+  const int wake_bytes = event_files().create(0);
 
  private:
   static std::array<int, num_importers + 1> make_wakes() {

@@ -196,8 +196,8 @@ def stop(peer):
 
 def num_inside():
     with open("/proc/self/maps") as maps:
-        gate = next(int(line.split("-")[0], 16) for line in maps if "pydoca-page" in line)
-    return ctypes.c_uint32.from_address(gate + 4).value
+        page = next(int(line.split("-")[0], 16) for line in maps if "pydoca-page" in line)
+    return ctypes.c_uint32.from_address(page + 4).value
 
 def stopped_inside(exported):
     peer, line = start(exported.export_pci().hex())

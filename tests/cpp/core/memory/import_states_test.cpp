@@ -56,17 +56,17 @@ enum class Sent : std::uint8_t {
   swap,
   word_outside,
   word_at_odd_place,
-  note,
-  wrong_note,
-  two_notes,
+  wake_byte,
+  wrong_byte,
+  two_wake_bytes,
   nothing,
   end,
 };
 constexpr std::array all_sent{Sent::request,         Sent::stale_request,     Sent::wrong_number, Sent::wrong_slot,
                               Sent::wrong_kind,      Sent::wrong_function,    Sent::wrong_access, Sent::wrong_protocol,
                               Sent::with_descriptor, Sent::long_request,      Sent::word,         Sent::swap,
-                              Sent::word_outside,    Sent::word_at_odd_place, Sent::note,         Sent::wrong_note,
-                              Sent::two_notes,       Sent::nothing,           Sent::end};
+                              Sent::word_outside,    Sent::word_at_odd_place, Sent::wake_byte,    Sent::wrong_byte,
+                              Sent::two_wake_bytes,  Sent::nothing,           Sent::end};
 constexpr std::array names_of_sent{
     "Request",       "StaleRequest",   "WrongNumber", "WrongSlot", "WrongKind", "WrongFunction", "WrongAccess",
     "WrongProtocol", "WithDescriptor", "LongRequest", "Word",      "Swap",      "WordOutside",   "WordAtOddPlace",
@@ -102,7 +102,7 @@ Seen expected(At state, Sent what) {
     return on_request(what);
   }
   if (state == At::counter) {
-    return what == Sent::note ? Seen::silence : Seen::closed;
+    return what == Sent::wake_byte ? Seen::silence : Seen::closed;
   }
   if (is_change || what == Sent::word_outside || what == Sent::word_at_odd_place) {
     return state == At::words && is_change ? Seen::word_changed : Seen::word_refused;
@@ -161,7 +161,7 @@ class ImportStates : public testing::TestWithParam<std::tuple<At, Sent>> {
     const std::array one_descriptor{importer->socket.get()};
     std::array<std::byte, sizeof request + 1> longer{};
     std::memcpy(longer.data(), &request, sizeof request);
-    const std::array notes{what == Sent::wrong_note ? std::byte{1} : sim::wake_byte, sim::wake_byte};
+    const std::array wake_bytes{what == Sent::wrong_byte ? std::byte{1} : sim::wake_byte, sim::wake_byte};
     switch (what) {
       case Sent::stale_request:
         ++request.epoch;
@@ -195,11 +195,11 @@ class ImportStates : public testing::TestWithParam<std::tuple<At, Sent>> {
         return send_word(importer->base + size);
       case Sent::word_at_odd_place:
         return send_word(importer->base + 1);
-      case Sent::note:
-      case Sent::wrong_note:
-        return send_bytes(std::span(notes).first(1));
-      case Sent::two_notes:
-        return send_bytes(notes);
+      case Sent::wake_byte:
+      case Sent::wrong_byte:
+        return send_bytes(std::span(wake_bytes).first(1));
+      case Sent::two_wake_bytes:
+        return send_bytes(wake_bytes);
       case Sent::nothing:
         return send_bytes({});
       case Sent::end:

@@ -21,15 +21,15 @@ namespace {
 constexpr std::size_t max_importers = 4;
 
 enum class ImportAct : std::uint8_t {
-  connect,   ///< an importer
-  request,   ///< an importer
-  word,      ///< an importer asks for an atomic operation
-  note,      ///< an importer
-  bytes,     ///< an importer: anything
-  close,     ///< an importer
-  read,      ///< an importer takes a reply, and drops its files
-  renew,     ///< the owner exports again
-  withdraw,  ///< the owner
+  connect,    ///< an importer
+  request,    ///< an importer
+  word,       ///< an importer asks for an atomic operation
+  wake_byte,  ///< an importer
+  bytes,      ///< an importer: anything
+  close,      ///< an importer
+  read,       ///< an importer takes a reply, and drops its files
+  renew,      ///< the owner exports again
+  withdraw,   ///< the owner
   count,
 };
 
@@ -103,12 +103,12 @@ class Imports {
                                .function = blob_.pci_addr};
     if (odd == 4) request.nonce[0] ^= std::byte{1};
     const sim::WordChange change{.addr = blob_.base + odd * 8ULL * (which < 200 ? 1 : 1000), .operand = 1};
-    constexpr std::byte note = sim::wake_byte;
+    constexpr std::byte byte = sim::wake_byte;
     const auto fds = odd == 5 ? std::span<const int>(&importer, 1) : std::span<const int>();
-    const auto bytes = act == ImportAct::request ? std::as_bytes(std::span(&request, 1))
-                       : act == ImportAct::word  ? std::as_bytes(std::span(&change, 1))
-                       : act == ImportAct::note  ? std::span<const std::byte>(&note, 1)
-                                                 : parts.take(odd);
+    const auto bytes = act == ImportAct::request     ? std::as_bytes(std::span(&request, 1))
+                       : act == ImportAct::word      ? std::as_bytes(std::span(&change, 1))
+                       : act == ImportAct::wake_byte ? std::span<const std::byte>(&byte, 1)
+                                                     : parts.take(odd);
     static_cast<void>(sim::send_message(importer, bytes, fds));
   }
 
@@ -140,7 +140,7 @@ std::vector<Bytes> import_seeds() {
                      {Act::connect, {}},
                      {Act::request, {0}},
                      {Act::read, {}},
-                     {Act::note, {0}},
+                     {Act::wake_byte, {0}},
                      {Act::withdraw, {}},
                      {Act::close, {}}}),
       sequence<Act>({{Act::connect, {}},
