@@ -1,13 +1,12 @@
 """The options `--pydoca-...`, as one table. `pydoca qualify` has the same ones without the prefix.
 
-The command line imports this file, so it does without pytest.
+The command line imports this file, so it does without pytest; pytest imports it at every start, so pydoca is imported
+for a value that is given.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 LEVELS = ("smoke", "quick", "full", "soak")
 BACKENDS = ("sim", "verbs")
 MOST_REPEATS = 1_000_000
-_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.ASCII)
 _LONGEST_DAYS = 365  # clocks and time-outs of the system end some hundred years later
 _SHOWN = 40  # characters of a wrong value
 
@@ -30,16 +27,12 @@ def one_of(what: str, choices: Iterable[str]) -> Callable[[str], str]:
 
     def check(text: str) -> str:
         if text not in known:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {what}{nearest(text, known)}: {', '.join(known)}")
+            from pydoca._text.nearest import did_you_mean
+
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {what}{did_you_mean(text, known)}: {', '.join(known)}")
         return text
 
     return check
-
-
-def nearest(text: str, known: Iterable[str]) -> str:
-    """ ", did you mean 'quick'?" or nothing."""
-    found = difflib.get_close_matches(text, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def count(text: str) -> int:
@@ -51,12 +44,12 @@ def seed(text: str) -> int:
 
 
 def _whole(text: str, what: str, least: int, most: int, bounds: str) -> int:
-    """Looks at the length first: int() refuses thousands of digits."""
-    digits = text.lstrip("0") or "0"
-    is_number = text.isascii() and text.isdecimal()
-    if not is_number or len(digits) > len(str(most)) or not least <= int(digits) <= most:
+    from pydoca._text.quantities import to_whole
+
+    number = to_whole(text, least, most)
+    if number is None:
         raise argparse.ArgumentTypeError(f"{_shown(text)} is not a {what}: write a whole number {bounds}")
-    return int(digits)
+    return number
 
 
 def ids(text: str) -> str:
@@ -67,13 +60,14 @@ def ids(text: str) -> str:
 
 def duration(text: str) -> float:
     """Seconds: "90", "90s", "10min", "8h"."""
-    match = _DURATION.fullmatch(text.strip())
-    if match is None or (match[2] or "s") not in _SECONDS:
+    from pydoca._text.quantities import TIMES, to_seconds
+
+    seconds = to_seconds(text)
+    if seconds is None:
         raise argparse.ArgumentTypeError(
             f"{_shown(text)} is not a duration: write seconds, or a number with s, min, h or d"
         )
-    seconds = float(match[1]) * _SECONDS[match[2] or "s"]
-    if not 0 < seconds <= _LONGEST_DAYS * _SECONDS["d"]:
+    if not 0 < seconds <= _LONGEST_DAYS * TIMES["d"]:
         raise argparse.ArgumentTypeError(
             f"{_shown(text)} is out of range: write more than 0, and at most {_LONGEST_DAYS}d, as in 90s, 10min or 8h"
         )

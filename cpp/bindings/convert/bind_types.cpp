@@ -70,6 +70,12 @@ void bind_types(py::module_& module) {
       "cannot be read, InvalidValueError for what is not TOML or too much.");
   module.def("require_known", &require_known, py::arg("what"), py::arg("words"), py::arg("known"),
              "Raises InvalidValueError for the first unknown word. The message has the nearest known word.");
+  module.def(
+      "nearest_to",
+      [](const std::string& word, const std::vector<std::string>& known) {
+        return std::string(nearest_to(word, {known.begin(), known.end()}));
+      },
+      py::arg("word"), py::arg("known"), "The most similar of the known words; empty when none is similar enough.");
 }
 
 }  // namespace pydoca::bindings

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeAlias
 
 import pydoca
+from pydoca._text.nearest import nearest
 from pydoca.cli._errors import UsageError, one_line
 from pydoca.cli._values import log_level, place, port, seconds
 
@@ -31,10 +32,8 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Names the word that a wrong word resembles, or the place of a flag that precedes its command."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            import difflib  # needed for such a word only
-
-            near = difflib.get_close_matches(str(value), list(action.choices), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(action.choices)}"
+            near = nearest(str(value), action.choices)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(action.choices)}"
             raise argparse.ArgumentError(action, f"{value!r} does not exist; {hint} (flags follow their command)")
         super()._check_value(action, value)
 

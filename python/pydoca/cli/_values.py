@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 
 from pydoca import InvalidValueError, LogLevel
 from pydoca._log import to_level
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SIZE = re.compile(r"(\d+)\s*([KMG]?)(?:I?B)?", re.IGNORECASE | re.ASCII)
+from pydoca._text.quantities import to_bytes, to_seconds, to_whole
 
 
 def size(text: str) -> int:
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
+    number = to_bytes(text)
+    if not number:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size: write bytes, or a number with K, M or G, as in 64K")
-    return int(match[1]) * _UNITS[match[2].upper()]
+    return number
 
 
 def count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) == 0:
+    number = to_whole(text)
+    if not number:
         raise argparse.ArgumentTypeError(f"{text!r} is not a count: write a whole number from 1 on")
-    return int(text)
+    return number
 
 
 def port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= 65535:
+    number = to_whole(text, 1, 65535)
+    if number is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port: write a number from 1 to 65535")
-    return int(text)
+    return number
 
 
 def place(text: str) -> tuple[str, int]:
@@ -43,12 +42,11 @@ def place(text: str) -> tuple[str, int]:
 
 
 def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time: write seconds, more than 0")
+    value = to_seconds(text)
+    if value is None or not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time: write seconds, more than 0, or a number with ms, s, min or h"
+        )
     return value
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pydoca._display.frame.values import plural as plural
+from pydoca._text.quantities import TIMES
 
 ABSENT = "\u2013"
 NOT_SET = "not set"

@@ -106,7 +106,7 @@ def test_the_plan_of_the_suite_has_its_cases(qualify):
         (["--nonsense"], "pydoca qualify run: error: unrecognized arguments: --nonsense"),
         (["sim:p0", "--level", "quik"], "'quik' is not a level; did you mean 'quick'?"),
         (["plan", "sim:p0", "--repeat", "0"], "'0' is not a count"),
-        (["p9"], "there is no device 'p9'; did you mean"),
+        (["p9"], "there is no device 'p9'; there are sim:"),
         (["--tests", "test_mine.py"], "choose a device behind 'pydoca qualify': sim:pf0"),
         (["sim:p0", "-n", "foo"], "error: -n foo: write a number of processes up to 256, or auto"),
         (["sim:p0", "--select", "dma and ("], "error: --select 'dma and (': expected "),

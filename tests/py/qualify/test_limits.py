@@ -217,12 +217,12 @@ def test_what_may_judge_nothing_is_given_by_name_or_pattern(write, allowed, left
 
 def test_a_name_that_meets_no_measurement_has_the_nearest_one_beside_it(write):
     table = limits(write, GOOD, today=BEFORE)
-    measured = ["comch.rtt.64", "dma.bw.64", "xyz", "pcie.with"]
+    measured = ["comch.rtt.64", "dma.lat.64", "xyz", "pcie.with"]
     texts = [*table.unjudged(measured).values(), *table.findings(measured)]
     found = {each.split(": ")[1]: each for each in texts}
     assert found["waive.comch.rtt"].endswith("has that name; the nearest one is 'comch.rtt.64'")
     assert found["expect.pcie.width"].endswith("no case of this run looked at it; the nearest one is 'pcie.with'")
-    assert found["limit.dma.lat"].endswith("the nearest one is 'dma.bw.64'")
+    assert found["limit.dma.lat"].endswith("the nearest one is 'dma.lat.64'")
     assert table.unjudged(["xyz"])["dma.lat"].endswith("has that name")
 
 

@@ -235,7 +235,7 @@ def test_a_wrong_marker_is_a_usage_error(runs, marker, message):
         ("--pydoca-repeat=0", "'0' is not a count"),
         ("--pydoca-seed=-1", "'-1' is not a seed"),
         ("--pydoca-duration=8x", "'8x' is not a duration: write seconds, or a number with s, min, h or d"),
-        ("--pydoca-device=p9", "there is no device 'p9'; did you mean 'p"),
+        ("--pydoca-device=p9", "there is no device 'p9'; there are sim:"),
         ("--pydoca-device=mlx5_0", "the device 'mlx5_0' is ambiguous: it may be sim:pf0"),
         ("--pydoca-device=03:00.0", "the device sim:p0 is chosen twice"),
         ("--pydoca-limits=absent.toml", "absent.toml: the limits file cannot be read: No such file"),

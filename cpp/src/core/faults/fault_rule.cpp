@@ -18,10 +18,10 @@ namespace pydoca {
 namespace {
 
 using detail::concat;
+using detail::time_units;
 using detail::Unit;
 using detail::Words;
 
-constexpr std::array units{Unit{"ns"}, Unit{"us", 3}, Unit{"ms", 6}, Unit{"s", 9}, Unit{"min", 10, 6}};
 constexpr auto longest = std::int64_t{1} << 62;  // ns
 
 /// Keys that every action has, in the order of messages, and keys of some.
@@ -253,10 +253,10 @@ class RuleReader {
       refuse(key, " is ", in_quotes(text), ", without a unit; write \"", quantity->number,
              " ms\", or a number of seconds");
     }
-    const auto* const unit = std::ranges::find(units, quantity->unit, &Unit::name);
-    if (unit == units.end()) {
+    const auto* const unit = std::ranges::find(time_units, quantity->unit, &Unit::name);
+    if (unit == time_units.end()) {
       Words names;
-      std::ranges::transform(units, std::back_inserter(names), &Unit::name);
+      std::ranges::transform(time_units, std::back_inserter(names), &Unit::name);
       refuse_word(concat(place_of(key), ": unit"), quantity->unit, names);
     }
     return bounded(std::nearbyint(quantity->in(*unit)));

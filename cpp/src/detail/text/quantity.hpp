@@ -1,6 +1,7 @@
 /// Numbers with units, as "1.9us" and "25GB/s".
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>

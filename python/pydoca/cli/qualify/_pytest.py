@@ -10,6 +10,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from pydoca._text.quantities import to_whole
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError, UsageError
 from pydoca.qualify.installing import command_for, command_for_extra

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydoca._text.quantities import to_share
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError
 
@@ -66,11 +67,7 @@ def percent(text: str) -> float:
     """The percentage as a fraction: "3%" and "3 %" are 0.03."""
     import argparse
 
-    number = text.strip().removesuffix("%").strip()
-    try:
-        value = float(number) / 100
-    except ValueError:
-        value = -1.0
-    if not text.strip().endswith("%") or not 0 <= value <= 10:
+    value = to_share(text)
+    if value is None or not 0 <= value <= 10:
         raise argparse.ArgumentTypeError(f"{text!r} is not a percentage: write 0% to 1000%, as in 3%")
     return value

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pydoca import _core
-from pydoca.qualify._nearest import nearest
+from pydoca._text.nearest import did_you_mean
 from pydoca.qualify.limits.units import UnitError, unit_of
 
 SCHEMA = 1
@@ -132,7 +132,7 @@ class _Reader:
             self._unit(f"{place}.unit", unit)
             stat = table.get("stat")
             if stat is not None and stat not in STATS:
-                self._refuse(f"{place}.stat", f"{stat!r} is not a statistic{nearest(str(stat), STATS)}")
+                self._refuse(f"{place}.stat", f"{stat!r} is not a statistic{did_you_mean(str(stat), STATS)}")
             low, high = (self._number(f"{place}.{key}", table.get(key)) for key in ("min", "max"))
             if low is None and high is None:
                 self._refuse(place, "it has neither min nor max")
@@ -182,7 +182,8 @@ class _Reader:
     def _known(self, place: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
         for key in table:
             if key not in keys:
-                self._refuse(place or "the file", f"unknown key {key!r}{nearest(key, keys)} (known: {', '.join(keys)})")
+                meant = did_you_mean(key, keys)
+                self._refuse(place or "the file", f"unknown key {key!r}{meant} (known: {', '.join(keys)})")
 
     def _unit(self, place: str, unit: str) -> None:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydoca.qualify._nearest import beside
+from pydoca._text.nearest import beside
 from pydoca.qualify.limits.file import FileLimit, LimitsError, LimitsFile, Waiver, read_limits
 from pydoca.qualify.limits.match import mismatch
 from pydoca.qualify.limits.own import OwnLimit

@@ -1,10 +1,9 @@
-"""Units and their dimensions. A value is converted within its dimension only."""
+"""Units of measurements, also one per another. A value is converted within its dimension only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from pydoca.qualify._nearest import nearest
+from pydoca._text.nearest import did_you_mean
+from pydoca._text.quantities import UNITS, Unit
 
 
 class UnitError(ValueError):
@@ -54,12 +53,12 @@ def unit_of(text: str) -> Unit:
     over, slash, under = text.partition("/")
     parts = [_SPELLINGS.get(part, part) for part in ([over, under] if slash else [over])]
     for part in parts:
-        if part not in SIMPLE:
-            raise UnitError(f"{text!r} is not a unit{nearest(text, [*SIMPLE, *_EXAMPLES])}")
-    first = SIMPLE[parts[0]]
+        if part not in UNITS:
+            raise UnitError(f"{text!r} is not a unit{did_you_mean(text, [*UNITS, *_EXAMPLES])}")
+    first = UNITS[parts[0]]
     if not slash:
         return first
-    second = SIMPLE[parts[1]]
+    second = UNITS[parts[1]]
     return Unit(f"{first.dimension} per {second.dimension}", first.factor / second.factor)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pydoca
-from pydoca.qualify._nearest import nearest
+from pydoca._text.nearest import did_you_mean
 
 _SHORTEST_SERIAL = 6
 _LONGEST_NUMBER = 9  # digits: no machine has so many devices, and int() refuses thousands
@@ -99,4 +99,4 @@ def _hint(selector: str, infos: Sequence[pydoca.DeviceInfo]) -> str:
     if not infos:
         return ", nor any other; `pydoca devices` says why"
     names = [name for info in infos for name in (label(info), info.name, info.pci_addr, info.vuid) if name]
-    return f"{nearest(selector, names)}; there are {_listed(infos)}"
+    return f"{did_you_mean(selector, names)}; there are {_listed(infos)}"

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 import pydoca
-from pydoca.qualify._nearest import nearest
+from pydoca._text.nearest import did_you_mean
 from pydoca.qualify.session.levels import LEVELS
 from pydoca.qualify.start import SUITE
 
@@ -32,7 +32,7 @@ def mark_of(item: pytest.Item) -> CaseMark:
     given = marker.kwargs
     unknown = [key for key in given if key not in (*_KEYS, "id")]
     if unknown:
-        _refuse(item, f"there is no {unknown[0]!r}{nearest(unknown[0], _KEYS)}")
+        _refuse(item, f"there is no {unknown[0]!r}{did_you_mean(unknown[0], _KEYS)}")
     id = given.get("id", marker.args[0] if marker.args else None)
     if not isinstance(id, str) or not id or len(marker.args) > 1:
         _refuse(item, f"its first argument is the id, such as 'DMA-BW', and the others have names ({', '.join(_KEYS)})")
@@ -74,7 +74,7 @@ def _levels(item: pytest.Item, given: Any) -> tuple[str, ...]:
     levels = (given,) if isinstance(given, str) else tuple(given)
     for level in levels:
         if level not in LEVELS:
-            _refuse(item, f"{level!r} is not a level{nearest(str(level), LEVELS)}: {', '.join(LEVELS)}")
+            _refuse(item, f"{level!r} is not a level{did_you_mean(str(level), LEVELS)}: {', '.join(LEVELS)}")
     return levels
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pydoca
-from pydoca.qualify._nearest import nearest
+from pydoca._text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from pydoca.qualify.session.settings import Settings
@@ -29,7 +29,7 @@ def why_not(need: str, info: pydoca.DeviceInfo | None, settings: Settings) -> st
         return condition(settings)
     if need not in _OF_DEVICE and need.partition(".")[0] not in pydoca.CAPABILITIES:
         known = [*_OF_DEVICE, *_OF_MACHINE, *pydoca.CAPABILITIES, "program:NAME"]
-        raise UnknownNeed(f"{need!r} is not a need{nearest(need, known)}: {', '.join(known)}")
+        raise UnknownNeed(f"{need!r} is not a need{did_you_mean(need, known)}: {', '.join(known)}")
     if info is None:
         return "no device is chosen (--pydoca-device)"
     found = _OF_DEVICE.get(need)

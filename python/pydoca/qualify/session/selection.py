@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 import pydoca
-from pydoca.qualify._nearest import nearest
+from pydoca._text.nearest import did_you_mean
 from pydoca.qualify.session.levels import estimate, seconds_of_a_case
 from pydoca.qualify.session.marks import CaseMark, mark_of, needs_of, node_of
 from pydoca.qualify.session.needs import UnknownNeed, why_not
@@ -66,7 +66,7 @@ def not_selected(cases: list[pytest.Item], level: str, patterns: tuple[str, ...]
         if not found:
             known = sorted({item.stash[KEY].mark.id for item in cases})
             raise pytest.UsageError(
-                f"--pydoca-select: no case has the id {pattern!r}{nearest(pattern, known)} "
+                f"--pydoca-select: no case has the id {pattern!r}{did_you_mean(pattern, known)} "
                 "(a pattern has a *; --pydoca-plan lists the cases)"
             )
         if not any(is_of_level(item, level) for item in found):

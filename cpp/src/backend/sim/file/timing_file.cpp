@@ -26,8 +26,6 @@ struct Kind {
   std::string_view example;
 };
 
-constexpr std::array times{Unit{"h", 11, 36}, Unit{"min", 10, 6}, Unit{"s", 9},      Unit{"ms", 6},
-                           Unit{"us", 3},     Unit{"ns", 0},      Unit{"\u00b5s", 3}};
 constexpr std::array speeds{Unit{"B/s"},
                             Unit{"kB/s", 3},
                             Unit{"MB/s", 6},
@@ -36,14 +34,18 @@ constexpr std::array speeds{Unit{"B/s"},
                             Unit{"KiB/s", 0, 1024},
                             Unit{"MiB/s", 0, 1024 * 1024},
                             Unit{"GiB/s", 0, 1024 * 1024 * 1024},
+                            Unit{"TiB/s", 0, 1024.0 * 1024 * 1024 * 1024},
+                            Unit{"bit/s", 0, 0.125},
                             Unit{"kbit/s", 3, 0.125},
                             Unit{"kb/s", 3, 0.125},
                             Unit{"Mbit/s", 6, 0.125},
                             Unit{"Mb/s", 6, 0.125},
                             Unit{"Gbit/s", 9, 0.125},
-                            Unit{"Gb/s", 9, 0.125}};
+                            Unit{"Gb/s", 9, 0.125},
+                            Unit{"Tbit/s", 12, 0.125},
+                            Unit{"Tb/s", 12, 0.125}};
 constexpr std::array rates{Unit{"/s"}, Unit{"k/s", 3}, Unit{"M/s", 6}, Unit{"G/s", 9}};
-constexpr Kind a_time{times, "s", "1.9us"};
+constexpr Kind a_time{detail::time_units, "s", "1.9us"};
 constexpr Kind a_speed{speeds, "B/s", "25GB/s"};
 constexpr Kind a_rate{rates, "/s", "10M/s"};
 

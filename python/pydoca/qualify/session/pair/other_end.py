@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pydoca
-from pydoca.qualify._nearest import nearest
+from pydoca._text.nearest import did_you_mean
 from pydoca.qualify.session.choice import ChoiceError, choose, devices, label
 from pydoca.qualify.session.pair.ends import NoPair, ends_of
 
@@ -43,7 +43,8 @@ def _check_representor(info: pydoca.DeviceInfo, settings: Settings, rep: str) ->
     known = list(dict.fromkeys(names))
     if not any(_is_named(each, rep) for each in shown):
         there = f"; there are {', '.join(known)}" if known else ", which has none"
-        raise ChoiceError(f"--pydoca-rep: there is no representor {rep!r} of {label(info)}{nearest(rep, known)}{there}")
+        meant = did_you_mean(rep, known)
+        raise ChoiceError(f"--pydoca-rep: there is no representor {rep!r} of {label(info)}{meant}{there}")
 
 
 def _is_named(representor: pydoca.RepresentorInfo, rep: str) -> bool:
