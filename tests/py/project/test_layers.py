@@ -482,6 +482,7 @@ PLANTED = {
     "the RDMA lab imports nothing of pydoca but its command line": ("pydoca/cli/rdma_lab/_guest.py", "pydoca._stats"),
     "Jinja2, NumPy, packaging, SciPy and xdist are imported by the qualification": ("pydoca/sim.py", "numpy"),
     "pytest is imported by the qualification and by the plugin": ("pydoca/sim.py", "pytest"),
+    "the private modules of pytest are imported by one file": ("pydoca/qualify/start.py", "_pytest.runner"),
     "IPython is imported by the extension for notebooks and by displays": ("pydoca/_log.py", "IPython"),
     "tqdm is imported by what shows bars": ("pydoca/_log.py", "tqdm"),
 }
@@ -498,6 +499,18 @@ def test_each_contract_finds_an_import_that_breaks_it(tmp_path):
     found = re.findall(r"^(.*) (?:KEPT|BROKEN)\b", (output := lint_imports(tmp_path).stdout), re.MULTILINE)
     assert found == list(PLANTED)
     assert re.findall(r"^(.*) KEPT\b", output, re.MULTILINE) == []
+
+
+def test_private_names_of_pytests_objects_stand_in_one_file():
+    """import-linter sees modules only."""
+    objects = re.compile(r"\b(?:item|node|report|reporter|request|terminalreporter|config)\._[a-z]\w*")
+    faults = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in python_files(PACKAGE / "qualify", PACKAGE / "cli/qualify", PACKAGE.parent / "pytest_pydoca")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if objects.search(line) and path.name != "pytest_private.py"
+    ]
+    fail_if_any("pydoca.qualify.pytest_private has the names of pytest that are not public", faults)
 
 
 def test_modules_do_not_import_the_package_that_is_built_from_them():

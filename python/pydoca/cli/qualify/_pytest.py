@@ -95,12 +95,10 @@ def _is_expression(text: str) -> bool:
 
 
 def _check_expression(text: str) -> None:
-    from _pytest.mark.expression import Expression
+    from pydoca.qualify.pytest_private import fault_of_expression
 
-    try:
-        Expression.compile(text)
-    except Exception as error:  # a SyntaxError, or pytest's ParseError in its older versions
-        raise UsageError(f"--select {text!r}: {getattr(error, 'msg', None) or error}") from None
+    if fault := fault_of_expression(text):
+        raise UsageError(f"--select {text!r}: {fault}")
 
 
 def run_pytest(

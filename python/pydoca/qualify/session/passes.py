@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 
+from pydoca.qualify.pytest_private import renew
 from pydoca.qualify.session.levels import least_of_a_pass
 from pydoca.qualify.session.selection import share_time
 from pydoca.qualify.session.session import Session

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import shlex
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -277,7 +278,7 @@ class Session:
         finished = {item: self._finished_passes(item) for item in self.items}
         reporter.showfspath = False
         self.progress = Progress(
-            reporter._tw._file,
+            sys.stdout,  # pytest captures only while a test runs
             total=len(self.items) * repeat,
             seconds=sum(item.stash[KEY].estimate * (repeat - done) for item, done in finished.items()),
             title=self.level,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from _pytest.runner import runtestprotocol
 
-from pydoca.qualify.session.passes import renew
+from pydoca.qualify.pytest_private import renew
 from pydoca.qualify.session.session import Session
 from pytest_pydoca.markers import is_case
 
@@ -23,6 +22,9 @@ class Repeater:
         repeats = [
             repeat for repeat in range(self._session.settings.repeat) if not self._session.is_finished(item, repeat)
         ]
+        plugins = item.config.pluginmanager
+        own = {self, plugins.getplugin("pydoca-session")}  # that one has the device's lock
+        run = plugins.subset_hook_caller("pytest_runtest_protocol", own)
         for index, repeat in enumerate(repeats):
             self._session.repeat = repeat
             if index:
