@@ -1,5 +1,9 @@
 """Which card is tested where: the order in which workers get cards, and what a lost worker means for its cards.
 
+Dask's resources and priorities cannot replace it: they count per worker, so two workers of a host would test two
+functions of one card at the same time. And Dask gives a worker its cards in advance; when that worker dies, it runs
+cards that have ended again, and counts the loss against cards that have not begun, whatever `retries` says.
+
 Knows neither Dask nor time; the coordinator tells it what happens.
 """
 
