@@ -14,7 +14,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Unit:
     dimension: str
-    factor: float  # to the base unit of the dimension
+    factor: float  # the base unit of the dimension is 1
 
 
 _SI = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

@@ -16,8 +16,8 @@ _UNITS = {"us": "\u00b5s", "degC": "\u00b0C"}
 _ANSWERS = {"True": "yes", "False": "no", "None": NOT_SET}
 # A string as Python writes it, or the text before a comma or a semicolon.
 _SAID = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|.*?)(?=[;,] |$)""")
-_TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_HUGE, _TINY = 1e15, 1e-9  # powers of ten are shorter beyond these
+_TIMES = {unit: TIMES[unit] for unit in ("ns", "us", "ms", "s")}
+_HUGE, _TINY = 1e15, 1e-9  # beyond, powers of ten are shorter
 _MOST_DIGITS = 12
 
 

@@ -18,7 +18,11 @@ struct Unit {
   double factor = 1;
 };
 
-/// A number and what follows it. A number may have a sign, a fraction and an exponent, whatever the locale.
+/// The units of times, in nanoseconds. python/pydoca/_text/quantities.py has the same ones.
+inline constexpr std::array time_units{Unit{"ns"},   Unit{"us", 3},      Unit{"\u00b5s", 3}, Unit{"ms", 6},
+                                       Unit{"s", 9}, Unit{"min", 10, 6}, Unit{"h", 11, 36},  Unit{"d", 11, 864}};
+
+/// A number and what stands behind it. A number may have a sign, a fraction and an exponent, whatever the locale.
 struct Quantity {
   std::string number;
   int exponent = 0;

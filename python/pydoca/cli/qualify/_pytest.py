@@ -85,9 +85,8 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def is_count_of_processes(text: str, least: int = 0) -> bool:
-    """Whether the text is a number of processes; 0 is xdist's word for no other process."""
-    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_PROCESSES))
-    return is_number and least <= int(text) <= MOST_PROCESSES
+    """0 is xdist's word for no other process."""
+    return to_whole(text, least, MOST_PROCESSES) is not None
 
 
 def _is_expression(text: str) -> bool:

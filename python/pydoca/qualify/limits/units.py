@@ -10,41 +10,7 @@ class UnitError(ValueError):
     """A unit that does not exist, or that measures something else."""
 
 
-@dataclass(frozen=True)
-class Unit:
-    dimension: str
-    factor: float  # multiplies a value into the base unit of the dimension
-
-
-_SI = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_BINARY = {"Ki": 1024.0, "Mi": 1024.0**2, "Gi": 1024.0**3, "Ti": 1024.0**4}
-
-
-def _scaled(symbol: str, dimension: str, prefixes: str, factor: float = 1.0) -> dict[str, Unit]:
-    return {prefix + symbol: Unit(dimension, _SI[prefix] * factor) for prefix in [*prefixes, ""]}
-
-
-SIMPLE: dict[str, Unit] = {
-    "1": Unit("ratio", 1.0),
-    "%": Unit("ratio", 1e-2),
-    "ppm": Unit("ratio", 1e-6),
-    **_scaled("s", "time", "num"),
-    "min": Unit("time", 60.0),
-    "h": Unit("time", 3600.0),
-    **_scaled("B", "data", "kMGT"),
-    **{f"{prefix}B": Unit("data", factor) for prefix, factor in _BINARY.items()},
-    **_scaled("bit", "data", "kMGT", 1 / 8),
-    **_scaled("op", "count", "kMG"),
-    **_scaled("msg", "count", "kMG"),
-    **_scaled("Hz", "frequency", "kMG"),
-    **_scaled("T", "transfers", "MG"),
-    **_scaled("W", "power", "m"),
-    **_scaled("V", "voltage", "m"),
-    **_scaled("A", "current", "m"),
-    "degC": Unit("temperature", 1.0),
-}
-del SIMPLE["T"]
-_SPELLINGS = {"ops": "op", "Mops": "Mop", "kops": "kop", "Gops": "Gop", "msgs": "msg", "µs": "us", "sec": "s"}
+_SPELLINGS = {"ops": "op", "Mops": "Mop", "kops": "kop", "Gops": "Gop", "msgs": "msg", "sec": "s"}
 _EXAMPLES = ("GB/s", "MB/s", "GiB/s", "Gbit/s", "GT/s", "op/s", "Mop/s", "msg/s", "1/s", "ms/GiB", "us/op")
 
 

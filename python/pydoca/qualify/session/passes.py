@@ -63,9 +63,3 @@ def _run_pass(session: Session, pytest_session: pytest.Session, end: float | Non
         if end is not None and session.repeat >= session.settings.repeat and time.monotonic() >= end:
             return False
     return True
-
-
-def renew(item: Any) -> None:
-    """Gives a test new fixtures, as those of its last run have values."""
-    if hasattr(item, "_initrequest"):
-        item._initrequest()

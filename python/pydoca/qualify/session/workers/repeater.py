@@ -30,8 +30,6 @@ class Repeater:
             if index:
                 renew(item)
             self._session.begin_case(item)
-            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-            # The item's own fixtures end between its repeats; those of its module live on.
-            runtestprotocol(item, nextitem=nextitem if repeat == repeats[-1] else item.parent)  # type: ignore[arg-type]
-            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            # The item's own fixtures end between its repeats, those of its module live on.
+            run(item=item, nextitem=nextitem if repeat == repeats[-1] else item.parent)
         return True
