@@ -628,6 +628,15 @@ DEFECTS = {
         "the event of a job that fails",
         plant=plants.silent_job_failures,
     ),
+    "wrong_adler": Defect(
+        "the Adler-32 of long data has a wrong bit", ("CMP-1",), "the Adler-32 is", plant=plants.wrong_adler
+    ),
+    "wrong_expansion": Defect(
+        "a bit of expanded data flips",
+        ("CMP-1",),
+        "wrong bits",
+        _fault("corrupt", "compress.decompress_deflate", nth=7),
+    ),
     "spinning_waits": Defect(
         "waits of an engine never sleep", ("PE-2",), r"pe.idle_cpu.wait: .* is above", plant=plants.spinning_waits
     ),

@@ -327,3 +327,14 @@ def silent_job_failures(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
         return retrieve
 
     replaced(workq.WorkQueue, "progress_retrieve", make)(patch, stack)
+
+
+def wrong_adler(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """A bit of the Adler-32 of more than 5,552 bytes flips."""
+    original = pydoca.CompressDecompressDeflateTask.adler_cs
+
+    def adler(task: pydoca.CompressDecompressDeflateTask) -> int:
+        length = sum(buf.data_len for buf in task.dst or ())
+        return int(original.__get__(task)) ^ (length > 5552)
+
+    patch.setattr(pydoca.CompressDecompressDeflateTask, "adler_cs", property(adler))

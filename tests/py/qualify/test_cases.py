@@ -21,7 +21,7 @@ def test_each_case_has_a_title_and_levels():
 
 def test_every_group_of_the_reference_has_cases():
     groups = {id.split("-")[0] for id in CASES}
-    wanted = "CTX OBJ API INV CAP MEM BUF DMA SHA SYN COM GRF PE NEG FLT LNK ENV CON SOAK RND RDMA"
+    wanted = "CTX OBJ API INV CAP MEM BUF DMA SHA CMP SYN COM GRF PE NEG FLT LNK ENV CON SOAK RND RDMA"
     assert groups == set(wanted.split())
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Callable
 
 import pydoca
 from pydoca import comch
-from pydoca.qualify.bench import graphs, maps, messages, waiting
+from pydoca.qualify.bench import compress, graphs, maps, messages, waiting
 from pydoca.qualify.bench.events import with_tasks
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.sides import both_sides, has_link
@@ -91,6 +92,13 @@ def _invalidate(device: pydoca.Device) -> None:
         finish(advise.invalidate_cache(buf), "an invalidation of the cache")
 
 
+def _expand(device: pydoca.Device) -> None:
+    with Stand() as stand:
+        streams = compress.Streams(stand, device, _SIZE)
+        plain = prbs31(_SIZE, 3).tobytes()
+        streams.check(plain, compress.deflated(plain, "own codes"), random.Random(1), "an expansion")
+
+
 def _fail(device: pydoca.Device) -> None:
     """A copy that fails because its destination is too short; its context stops."""
     with Stand() as stand:
@@ -150,6 +158,7 @@ _CYCLES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[pydoca.D
     "dma": (lambda info: info.capabilities.dma is not None, _copy),
     "failure": (lambda info: info.capabilities.dma is not None, _fail),
     "sha": (lambda info: info.capabilities.sha is not None, _hash),
+    "compress": (lambda info: info.capabilities.compress is not None, _expand),
     "rdma": (lambda info: info.capabilities.rdma is not None, _connect),
     "sync_event": (lambda info: info.capabilities.sync_event is not None, _wait),
     "comch": (_has_server, _serve),

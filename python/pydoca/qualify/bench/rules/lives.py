@@ -139,6 +139,10 @@ def _advise(_: Stand, pe: pydoca.ProgressEngine, device: pydoca.Device, changes:
     return pydoca.MmapAdvise(pe, device, num_tasks=1, **_options(changes))
 
 
+def _compress(_: Stand, pe: pydoca.ProgressEngine, device: pydoca.Device, changes: Changes) -> pydoca.Context:
+    return pydoca.Compress(pe, device, num_tasks=1, **_options(changes))
+
+
 def _server(stand: Stand, pe: pydoca.ProgressEngine, device: pydoca.Device, changes: Changes) -> pydoca.Context:
     representor = stand.enter_context(device.open_representor(device.representors()[0]))
     return comch.Server(pe, device, representor, fresh_name(), **_options(changes))
@@ -149,5 +153,6 @@ LIBRARIES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], _Make]] = {
     "sha": (lambda info: info.supports("sha"), _sha),
     "rdma": (lambda info: info.supports("rdma"), _rdma),
     "mmap_advise": (lambda info: info.supports("mmap_advise"), _advise),
+    "compress": (lambda info: info.supports("compress"), _compress),
     "comch": (lambda info: info.supports("comch_server") and info.supports("representors"), _server),
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import time
+import zlib
 from collections.abc import Callable
 from functools import partial
 
@@ -11,7 +13,7 @@ import numpy as np
 
 import pydoca
 from pydoca import comch
-from pydoca.qualify.bench import dma, waiting
+from pydoca.qualify.bench import compress, dma, waiting
 from pydoca.qualify.bench.events import with_tasks
 from pydoca.qualify.bench.graphs import Chain
 from pydoca.qualify.bench.messages import Link, check, message
@@ -61,6 +63,23 @@ def _hash(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
         taken = waiting.time_by(wait, pe, task, "a digest")
         if digest[:] != expected:
             raise DeviceFault("a digest differs from hashlib's")
+        return taken
+
+    return run_one
+
+
+def _expand(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
+    plain = prbs31(_SIZE, 5).tobytes()
+    streams = compress.Streams(stand, device, _SIZE)
+    task = streams.task(compress.deflated(plain, "own codes"), _SIZE, stand, random.Random(1))
+    dst = task.dst
+    assert dst is not None
+
+    def run_one() -> int:
+        for buf in dst:
+            buf.reset_data_len()
+        taken = waiting.time_by(wait, streams.pe, task, "an expansion")
+        require_value(task.crc_cs, zlib.crc32(plain), "the CRC-32 of an expansion")
         return taken
 
     return run_one
@@ -217,6 +236,7 @@ OPERATIONS: dict[str, tuple[_Has, _Make]] = {
     "copy": (lambda device: device.info.supports("dma"), _copy),
     "copy.across": (lambda device: device.info.supports("dma") and has_link(device), _copy_across),
     "digest": (lambda device: device.info.supports("sha"), _hash),
+    "expansion": (lambda device: device.info.supports("compress"), _expand),
     "invalidation": (lambda device: device.info.supports("mmap_advise"), _invalidate),
     "addition": (lambda device: device.info.supports("sync_event"), _add),
     "wait": (lambda device: device.info.supports("async_sync_event_wait"), _wait_task),
