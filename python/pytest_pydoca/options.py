@@ -7,7 +7,8 @@ for a value that is given.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,8 @@ def one_of(what: str, choices: Iterable[str]) -> Callable[[str], str]:
 
     def check(text: str) -> str:
         if text not in known:
-            from pydoca._text.nearest import did_you_mean
-
+            with _import_told():
+                from pydoca._text.nearest import did_you_mean
             raise argparse.ArgumentTypeError(f"{text!r} is not a {what}{did_you_mean(text, known)}: {', '.join(known)}")
         return text
 
@@ -44,8 +45,8 @@ def seed(text: str) -> int:
 
 
 def _whole(text: str, what: str, least: int, most: int, bounds: str) -> int:
-    from pydoca._text.quantities import to_whole
-
+    with _import_told():
+        from pydoca._text.quantities import to_whole
     number = to_whole(text, least, most)
     if number is None:
         raise argparse.ArgumentTypeError(f"{_shown(text)} is not a {what}: write a whole number {bounds}")
@@ -60,8 +61,8 @@ def ids(text: str) -> str:
 
 def duration(text: str) -> float:
     """Seconds: "90", "90s", "10min", "8h"."""
-    from pydoca._text.quantities import TIMES, to_seconds
-
+    with _import_told():
+        from pydoca._text.quantities import TIMES, to_seconds
     seconds = to_seconds(text)
     if seconds is None:
         raise argparse.ArgumentTypeError(
@@ -72,6 +73,15 @@ def duration(text: str) -> float:
             f"{_shown(text)} is out of range: write more than 0, and at most {_LONGEST_DAYS}d, as in 90s, 10min or 8h"
         )
     return seconds
+
+
+@contextlib.contextmanager
+def _import_told() -> Iterator[None]:
+    """argparse hides a ValueError, as pydoca's import raises for a wrong environment."""
+    try:
+        yield
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def utf8(text: str) -> str:

@@ -47,6 +47,14 @@ def test_pytest_starts_without_pydoca_and_numpy(runs, words):
     assert "LOADED ['" not in run.stdout
 
 
+@pytest.mark.parametrize("word", ["--pydoca-duration=3s", "--pydoca-repeat=2", "--pydoca-level=quik"])
+def test_an_option_does_not_hide_that_the_environment_is_wrong(runs, monkeypatch, word):
+    monkeypatch.setenv("PYDOCA_LOG_LEVEL", "bad")
+    run = subprocess.run([sys.executable, "-P", "-m", "pytest", word], capture_output=True, text=True, timeout=150)
+    assert run.returncode == 4
+    assert f"argument {word.partition('=')[0]}: the environment's PYDOCA_LOG_LEVEL: log level 'bad'" in run.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "body"),
     [

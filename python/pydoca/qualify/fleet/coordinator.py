@@ -10,12 +10,11 @@ from typing import Any
 
 import pydoca
 from pydoca.qualify.figures import duration, plural
-from pydoca.qualify.fleet import process, worker
+from pydoca.qualify.fleet import process, waits, worker
 from pydoca.qualify.fleet.cards import Card
 from pydoca.qualify.fleet.cluster import Cluster, FleetError
 from pydoca.qualify.fleet.order import Order
 from pydoca.qualify.fleet.queue import CardQueue, Entry, State, Worker
-from pydoca.qualify.fleet.waits import waits_told
 from pydoca.qualify.fleet.worker import Description, Outcome
 
 TICK = 0.5  # seconds between two looks at the workers
@@ -59,11 +58,10 @@ class Coordinator:
     async def run(self) -> None:
         """Runs until every card has its result. Raises FleetError without cards, and when the scheduler is lost."""
         try:
-            async with contextlib.AsyncExitStack() as stack:
-                if self._order.waits:
-                    await stack.enter_async_context(waits_told(self._client, self._addresses, self._tell_wait))
-                while not await self._step():
-                    await self._pause()
+            if self._order.waits:
+                waits.listen(self._client, self._tell_wait)
+            while not await self._step():
+                await self._pause()
         finally:
             await self._drop_all()
 
@@ -215,12 +213,10 @@ class Coordinator:
             before = f"{'; '.join(entry.losses)}, and " if entry.losses else ""
             self._given_up(entry, f"{before}no worker had the card for {duration(self._patience)}")
 
-    def _addresses(self) -> list[str]:
-        return list(self._descriptions)
-
-    def _tell_wait(self, card: str, line: str) -> None:
-        if entry := self.queue.entries.get(card):
-            self._tell(f"{entry.card.host}: {line}")
+    def _tell_wait(self, key: str, line: str) -> None:
+        for entry, future in self._runs.values():
+            if future.key == key:
+                self._tell(f"{entry.card.host}: {line}")
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -270,9 +266,9 @@ class Coordinator:
             raise FleetError(f"{workers}; `pydoca devices` on a host lists its devices")
 
     async def _pause(self) -> None:
-        waits = [*self._runs, asyncio.ensure_future(self._wake.wait())]
-        await asyncio.wait(waits, timeout=TICK, return_when=asyncio.FIRST_COMPLETED)
-        waits[-1].cancel()
+        ends = [*self._runs, asyncio.ensure_future(self._wake.wait())]
+        await asyncio.wait(ends, timeout=TICK, return_when=asyncio.FIRST_COMPLETED)
+        ends[-1].cancel()
         self._wake.clear()
 
     async def _forget(self, task: asyncio.Task[Outcome], future: Any) -> None:

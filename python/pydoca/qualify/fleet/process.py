@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,9 +18,12 @@ from pydoca.qualify.session.lock import is_of_wait
 _MODULE = "pydoca.qualify.fleet.child"
 _FILES = ("PYDOCA_FAULTS", "PYDOCA_TIMING", "PYDOCA_TOPOLOGY")
 _GRACE = 30.0  # seconds from SIGINT to SIGKILL
+_LOOK = 2.0  # seconds between two looks at the log
 _BEGINNING = 1 << 18  # bytes of the log
 _running: dict[str, CardProcess] = {}  # the key is the card's
 _lock = threading.Lock()
+
+Say = Callable[[str], None]
 
 
 class CardProcess:
@@ -37,10 +41,10 @@ class CardProcess:
                 start_new_session=True,
             )
 
-    def wait(self, seconds: float) -> tuple[int, bool]:
+    def wait(self, seconds: float, say: Say | None) -> tuple[int, bool]:
         """Its exit code, and whether it had to be ended."""
         try:
-            return self._process.wait(seconds), False
+            return self._wait_aloud(seconds, say) if say else self._process.wait(seconds), False
         except subprocess.TimeoutExpired:
             self.interrupt()
         try:
@@ -48,6 +52,17 @@ class CardProcess:
         except subprocess.TimeoutExpired:
             self.kill()
             return self._process.wait(), True
+
+    def _wait_aloud(self, seconds: float, say: Say) -> int:
+        end, said = time.monotonic() + seconds, 0
+        while (left := end - time.monotonic()) > _LOOK:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self._process.wait(_LOOK)
+            lines = self._lines_of_wait()
+            for line in lines[said:]:
+                say(line)
+            said = len(lines)
+        return self._process.wait(max(0.0, left))
 
     def interrupt(self) -> None:
         """Does what Ctrl-C does: the sample ends, and everything is written. A second call does nothing."""
@@ -60,14 +75,11 @@ class CardProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def lines_of_wait(self) -> list[str]:
+    def _lines_of_wait(self) -> list[str]:
         """What the run has written of a wait for its device, which comes before its first case."""
-        try:
-            with self._log.open("rb") as log:
-                text = log.read(_BEGINNING).decode(errors="replace")
-        except FileNotFoundError:  # it has just ended, and the log is in its directory
-            return []
-        return [line for line in text.splitlines() if is_of_wait(line)]
+        with self._log.open("rb") as log:
+            whole = log.read(_BEGINNING).decode(errors="replace").rpartition("\n")[0]
+        return [line for line in whole.splitlines() if is_of_wait(line)]
 
 
 def _environment() -> dict[str, str]:
@@ -76,26 +88,24 @@ def _environment() -> dict[str, str]:
     return {**os.environ, **{name: str(file.absolute()) for name, file in named.items() if file.is_file()}}
 
 
-def run_process(card: str, words: Sequence[str], folder: Path, log: Path, seconds: float) -> tuple[int, bool]:
-    """Only one of a card: what is left of an earlier one, whose result nobody waits for, is ended."""
+def run_process(
+    card: str, words: Sequence[str], folder: Path, log: Path, seconds: float, say: Say | None = None
+) -> tuple[int, bool]:
+    """Only one of a card: what is left of an earlier one, whose result nobody waits for, is ended.
+
+    say() is called with each line that the run writes while it waits for its device.
+    """
     with _lock:
         if (before := _running.pop(card, None)) is not None:
             before.kill()
         process = _running[card] = CardProcess(words, folder, log)
     try:
-        return process.wait(seconds)
+        return process.wait(seconds, say)
     finally:
         process.kill()  # what it has left behind
         with _lock:
             if _running.get(card) is process:
                 del _running[card]
-
-
-def lines_of_waits() -> dict[str, list[str]]:
-    """The lines of each run, by the key of its card."""
-    with _lock:
-        processes = dict(_running)
-    return {card: lines for card, process in processes.items() if (lines := process.lines_of_wait())}
 
 
 def interrupt_all() -> int:

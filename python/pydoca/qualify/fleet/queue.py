@@ -4,7 +4,7 @@ Dask's resources and priorities cannot replace it: they count per worker, so two
 functions of one card at the same time. And Dask gives a worker its cards in advance; when that worker dies, it runs
 cards that have ended again, and counts the loss against cards that have not begun, whatever `retries` says.
 
-Knows neither Dask nor time; the coordinator tells it what happens.
+The queue is independent of Dask and of time: the coordinator calls it for each event.
 """
 
 from __future__ import annotations

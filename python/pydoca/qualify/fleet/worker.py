@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pydoca
+from pydoca.qualify.fleet import waits
 from pydoca.qualify.fleet.archive import pack
 from pydoca.qualify.fleet.cards import Card, list_cards
 from pydoca.qualify.fleet.order import Order, write_files
@@ -71,7 +72,8 @@ def run_card(card: Card, order: Order) -> Outcome:
     begin = time.time()
     with tempfile.TemporaryDirectory(prefix="pydoca-fleet-", dir=_scratch()) as name:
         folder, log = Path(name), Path(name, "pytest.log")
-        code, timed_out = run_process(card.key, _words(card, order, folder), folder, log, order.seconds)
+        words, say = _words(card, order, folder), waits.say if order.waits else None
+        code, timed_out = run_process(card.key, words, folder, log, order.seconds, say)
         run = _directory_of(folder)
         if run is not None:
             (run / "logs").mkdir(exist_ok=True)
