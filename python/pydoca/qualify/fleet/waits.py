@@ -9,7 +9,7 @@ _TOPIC = "pydoca-waits"  # all fleets of a scheduler share it
 
 
 def say(line: str) -> None:
-    """The line of the task that calls it."""
+    """Sends a line to the front end, from the task that calls this."""
     from distributed import get_worker
 
     worker = get_worker()
