@@ -95,7 +95,7 @@ def test_pkg_config_builds_a_program_that_finds_the_library(prefix, tmp_path):
     ask = ["pkg-config", "--cflags", "--libs", "pydoca"]
     flags = run(*ask, PKG_CONFIG_PATH=str(description.parent))
     program = tmp_path / "copy"
-    line = f'g++ {ROOT}/examples/dma_copy.cpp {flags.strip()} -o "{program}"'
+    line = f'g++ "{ROOT}/examples/dma_copy.cpp" {flags.strip()} -o "{program}"'
     run("bash", "-c", line)
     assert run(program, "to print").strip() == "to print"
 

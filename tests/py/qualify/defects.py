@@ -611,6 +611,7 @@ DEFECTS = {
         "the value that ended wait",
         plant=_end_waits_early,
         level="quick",
+        tries=3,
     ),
     "rdma_leak": Defect(
         "each context of RDMA keeps a descriptor",
