@@ -76,13 +76,34 @@ std::shared_ptr<Library> start(std::shared_ptr<Library> context, pydoca::Progres
   return context;
 }
 
+/// Runs the graph once, with the tasks of the places.
+void run_once(pydoca::Graph& graph, pydoca::Dma& dma, pydoca::Sha& sha, const Places& places) {
+  pydoca::TaskRef<pydoca::DmaMemcpyTask> copying;
+  pydoca::TaskRef<pydoca::ShaHashTask> hashing;
+  require(dma.memcpy(places.source.get(), places.target.get(), 0, pydoca::Into(copying)), "take a copy task");
+  require(sha.hash(places.target.get(), places.digest.get(), pydoca::ShaAlgorithm::sha256, 0, pydoca::Into(hashing)),
+          "take a hash task");
+  bool done = false;
+  const auto& nodes = graph.nodes();
+  const pydoca::InstanceRef instance(&graph.create_instance());
+  instance->set_task(*nodes[0], *copying);
+  instance->set_task(*nodes[1], *hashing);
+  instance->set_cookie(*nodes[2], places.digest->data());
+  instance->set_user_data(reinterpret_cast<std::uint64_t>(&done));
+  require(instance->submit(), "submit the graph");
+  while (!done) {
+    graph.progress_engine()->progress();
+  }
+  require(instance->status(), "the graph");
+}
+
 void run() {
   pydoca::sim::set_topology(pydoca::sim::default_topology("bluefield2"));  // the later cards have no SHA engine
   const auto device = pydoca::Device::open(pydoca::find_device([](const pydoca::DeviceInfo& info) {
     return pydoca::Dma::is_supported(info) && pydoca::Sha::is_supported(info);
   }));
   const auto engine = pydoca::ProgressEngine::create();
-  Places places(device);
+  const Places places(device);
   auto copies = pydoca::Dma::create(device);
   copies->set_memcpy_conf(ignore, ignore, 1);
   const auto dma = start(std::move(copies), *engine);
@@ -94,28 +115,10 @@ void run() {
   graph->set_conf(ended, ended, 1);
   pydoca::GraphNode& copy = graph->node_from_context(dma);
   pydoca::GraphNode& hash = graph->node_from_context(sha);
-  pydoca::GraphNode& check = graph->node_from_user(compare);
   graph->add_dependency(copy, hash);
-  graph->add_dependency(hash, check);
+  graph->add_dependency(hash, graph->node_from_user(compare));
   graph->start();
-  {
-    pydoca::TaskRef<pydoca::DmaMemcpyTask> copying;
-    pydoca::TaskRef<pydoca::ShaHashTask> hashing;
-    require(dma->memcpy(places.source.get(), places.target.get(), 0, pydoca::Into(copying)), "take a copy task");
-    require(sha->hash(places.target.get(), places.digest.get(), pydoca::ShaAlgorithm::sha256, 0, pydoca::Into(hashing)),
-            "take a hash task");
-    bool done = false;
-    const pydoca::InstanceRef instance(&graph->create_instance());
-    instance->set_task(copy, *copying);
-    instance->set_task(hash, *hashing);
-    instance->set_cookie(check, places.digest->data());
-    instance->set_user_data(reinterpret_cast<std::uint64_t>(&done));
-    require(instance->submit(), "submit the graph");
-    while (!done) {
-      engine->progress();
-    }
-    require(instance->status(), "the graph");
-  }
+  run_once(*graph, *dma, *sha, places);
   std::cout << "the copy has the expected digest\n";
   graph->stop();
   sha->stop();

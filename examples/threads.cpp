@@ -86,11 +86,11 @@ class Loop {
 
 void copied(pydoca::Task& task, std::uint64_t left, std::uint64_t) {
   auto& copy = static_cast<pydoca::DmaMemcpyTask&>(task);
-  if (--*reinterpret_cast<std::size_t*>(left) > 0 && copy.dst()->reset_data_len() == Status::success) {
-    // A copy that is not submitted would leave the loop asleep.
-    if (task.submit() != Status::success) {
-      std::terminate();
-    }
+  if (--*reinterpret_cast<std::size_t*>(left) == 0) {
+    return;
+  }
+  if (copy.dst()->reset_data_len() != Status::success || task.submit() != Status::success) {
+    std::terminate();  // the loop would sleep for ever
   }
 }
 

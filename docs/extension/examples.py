@@ -46,7 +46,17 @@ SECTIONS = {
         "rdma_bridge.py",
     ),
     "Tests and operation": ("faults_local.py", "test_my_card.py", "metrics.py"),
-    "C++": ("dma_copy.cpp", "sync_event.cpp", "graph.cpp", "workq.cpp"),
+    "C++": (
+        "dma_copy.cpp",
+        "pipeline.cpp",
+        "threads.cpp",
+        "host_and_dpu.cpp",
+        "rdma_write.cpp",
+        "sync_event.cpp",
+        "graph.cpp",
+        "graph_sha.cpp",
+        "workq.cpp",
+    ),
 }
 LANGUAGES = {".py": "python", ".cpp": "cpp"}
 

@@ -47,7 +47,7 @@ class Into {
 
  private:
   Handle& handle_;
-  typename Handle::pointer made_ = nullptr;
+  Handle::pointer made_ = nullptr;
 };
 
 }  // namespace pydoca
