@@ -53,13 +53,13 @@ class Streams:
     """A running compression engine, a source for streams, and a guarded place for plain data."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, longest: int) -> None:
-        self.most = min(8, pydoca.Compress.max_decompress_deflate_buf_list_len(device.info))
-        self.source = Zoned(stand, device, 2 * longest + 4096)
-        self.target = Zoned(stand, device, longest + _LINE)
+        self.most: int = min(8, pydoca.Compress.max_decompress_deflate_buf_list_len(device.info))
+        self.source: Zoned = Zoned(stand, device, 2 * longest + 4096)
+        self.target: Zoned = Zoned(stand, device, longest + _LINE)
         self._inventory = stand.bufs(2 * self.most)
-        self.pe = stand.engine()
+        self.pe: pydoca.ProgressEngine = stand.engine()
         with duty("start the compression engine"):
-            self.compress = stand.enter_context(pydoca.Compress(self.pe, device, num_tasks=1))
+            self.compress: pydoca.Compress = stand.enter_context(pydoca.Compress(self.pe, device, num_tasks=1))
 
     def pieces(self, zoned: Zoned, ends: list[int], *, data: bool) -> pydoca.Buf:
         """A list of bufs, one behind the other, which end at these places."""
