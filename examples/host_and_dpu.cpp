@@ -9,6 +9,7 @@
 #include <pydoca/progress_engine.hpp>
 #include <pydoca/representor.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -19,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -49,7 +51,8 @@ std::shared_ptr<pydoca::Mmap> map(const std::shared_ptr<pydoca::Device>& device,
 struct End {
   std::shared_ptr<pydoca::ProgressEngine> engine = pydoca::ProgressEngine::create();
   std::vector<std::byte> message;
-  std::shared_ptr<pydoca::comch::Connection> peer;  ///< who has sent it
+  std::shared_ptr<pydoca::comch::Connection> peer;  ///< the connection that it came over
+  bool has_lost_peer = false;
 
   template <class Condition>
   void until(Condition condition) {
@@ -60,7 +63,10 @@ struct End {
   }
   std::span<const std::byte> receive() {
     message.clear();
-    until([&] { return !message.empty(); });
+    until([&] { return !message.empty() || has_lost_peer; });
+    if (message.empty()) {
+      throw pydoca::Error(Status::connection_reset, "wait for a message: the other side has gone");
+    }
     return message;
   }
 };
@@ -73,8 +79,16 @@ void received(pydoca::comch::Connection& connection, std::span<const std::byte> 
 
 void sent(pydoca::Task& task, std::uint64_t, std::uint64_t) { task.free(); }
 
-// connections() tells as much.
-void changed(pydoca::comch::Connection&, bool, std::uint64_t) {}
+void connected(pydoca::comch::Connection&, bool, std::uint64_t) {}
+
+void disconnected(pydoca::comch::Connection&, bool, std::uint64_t end) {
+  reinterpret_cast<End*>(end)->has_lost_peer = true;
+}
+
+// A client has no callbacks of connections: it stops when its server has gone.
+void state_changed(std::uint64_t end, pydoca::Context&, pydoca::ContextState, pydoca::ContextState next) {
+  reinterpret_cast<End*>(end)->has_lost_peer |= next == pydoca::ContextState::stopping;
+}
 
 void configure(pydoca::comch::Endpoint& endpoint, End& end) {
   endpoint.set_send_conf(sent, sent, 1);
@@ -104,6 +118,7 @@ void be_host() {
   End end;
   const auto client = pydoca::comch::Client::create(device, service);
   configure(*client, end);
+  client->set_state_changed(state_changed);
   client->start();
   end.until([&] { return client->state() != pydoca::ContextState::starting; });
   require(client->failure(), "connect with the DPU");
@@ -141,7 +156,7 @@ void be_dpu() {
   End end;
   const auto server = pydoca::comch::Server::create(device, device->open_representor("0b:00.0"), service);
   configure(*server, end);
-  server->set_connection_changed(changed, changed);
+  server->set_connection_changed(connected, disconnected);
   server->start();
   const std::string data = read(device, end.receive(), end);
   std::cout << "the DPU has read: " << data << '\n';
@@ -165,6 +180,9 @@ int run(std::string_view role, void (*be)()) {
 class HostProcess {
  public:
   HostProcess() : pid_(::fork()) {
+    if (pid_ < 0) {
+      throw std::system_error(errno, std::generic_category(), "fork");
+    }
     if (pid_ == 0) {
       ::_exit(run("host", be_host));
     }

@@ -33,12 +33,11 @@ install(EXPORT pydocaTargets NAMESPACE pydoca:: DESTINATION ${pydoca_package_dir
 
 # The parts of find_package(pydoca COMPONENTS ...): what depends on headers that the build found, or not.
 set(pydoca_components sim)
-foreach(part sha:openssl compress:isal rdma:verbs)
-  string(REPLACE ":" ";" part ${part})
-  list(GET part 0 name)
-  list(GET part 1 headers)
-  if(pydoca_has_${headers})
-    list(APPEND pydoca_components ${name})
+set(parts sha compress rdma)
+set(headers openssl isal verbs)
+foreach(part header IN ZIP_LISTS parts headers)
+  if(pydoca_has_${header})
+    list(APPEND pydoca_components ${part})
   endif()
 endforeach()
 configure_package_config_file(cmake/pydocaConfig.cmake.in pydocaConfig.cmake

@@ -16,7 +16,7 @@ INDEX = """\
 Whole programs, each of which the tests run. A page shows a program and has the file. A clone of the project has all of
 them in `examples/`.
 """
-# By the section of the index: its programs, in the order in which they are read.
+# The programs of each section of the index, in reading order.
 SECTIONS = {
     "Copies and computations": (
         "copy_local.py",

@@ -10,8 +10,8 @@
 
 namespace pydoca {
 
-/// Ends a std::unique_ptr's part in an object. Each call has an answer, which nobody is there to read: it fails only
-/// where the comment says so.
+/// Ends a std::unique_ptr's part in an object. A destructor cannot report a status, so each call states when it would
+/// fail: the object then stays as it is.
 struct GiveBack {
   /// Fails while a task that was submitted has the buf: a BufRef lives until the completion.
   void operator()(Buf* buf) const noexcept { buf->dec_refcount(); }

@@ -9,7 +9,8 @@
 
 namespace pydoca {
 
-/// Where the importers of an export find the caller, who replaces its owner. Changes the blob so that they do.
+/// The socket at which the caller answers the importers of an export in its owner's place. The blob is changed: it
+/// leads importers to this socket.
 inline sim::ListeningSocket take_place_of_owner(sim::Blob& blob, int backlog = 8) {
   blob.socket_key.fill(std::byte{7});
   const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
