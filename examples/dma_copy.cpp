@@ -2,6 +2,7 @@
 
 #include <pydoca/buf_inventory.hpp>
 #include <pydoca/dma.hpp>
+#include <pydoca/handles.hpp>
 #include <pydoca/memory.hpp>
 #include <pydoca/progress_engine.hpp>
 
@@ -12,13 +13,7 @@
 
 namespace {
 
-using pydoca::Status;
-
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
+using pydoca::require;
 
 /// A memory map over all of memory, started on device.
 std::shared_ptr<pydoca::Mmap> map(const std::shared_ptr<pydoca::Device>& device,
@@ -30,25 +25,18 @@ std::shared_ptr<pydoca::Mmap> map(const std::shared_ptr<pydoca::Device>& device,
   return mmap;
 }
 
-// Callbacks are plain functions; the user data of the task identifies the copy.
-void copied(pydoca::Task& task, std::uint64_t done, std::uint64_t) {
-  *reinterpret_cast<bool*>(done) = true;
-  task.free();
-}
-
-void failed(pydoca::Task& task, std::uint64_t done, std::uint64_t) {
-  std::cerr << "copy failed: " << pydoca::error_name(task.status()) << '\n';
-  copied(task, done, 0);
-}
+// Callbacks are plain functions. The user data of the task says which copy has ended.
+void ended(pydoca::DmaMemcpyTask&, bool* done) noexcept { *done = true; }
 
 void copy(pydoca::Dma& dma, pydoca::ProgressEngine& engine, pydoca::Buf* src, pydoca::Buf* dst) {
   bool done = false;
-  pydoca::DmaMemcpyTask* task = nullptr;
-  require(dma.memcpy(src, dst, reinterpret_cast<std::uint64_t>(&done), task), "allocate the task");
+  pydoca::TaskRef<pydoca::DmaMemcpyTask> task;
+  require(dma.memcpy(src, dst, pydoca::as_user_data(&done), pydoca::Into(task)), "allocate the task");
   require(task->try_submit(), "submit the task");
   while (!done) {
     engine.progress();
   }
+  require(task->status(), "copy");
 }
 
 void run(std::string_view text) {
@@ -61,22 +49,21 @@ void run(std::string_view text) {
 
   const auto inventory = pydoca::BufInventory::create(2);
   inventory->start();
-  pydoca::Buf* src = nullptr;
-  pydoca::Buf* dst = nullptr;
-  require(inventory->get_by_data(source_map, source_map->addr(), text.size(), src), "get the source buf");
-  require(inventory->get_by_addr(target_map, target_map->addr(), text.size(), dst), "get the destination buf");
+  pydoca::BufRef src;
+  pydoca::BufRef dst;
+  require(inventory->get_by_data(source_map, source_map->addr(), text.size(), pydoca::Into(src)), "get the source buf");
+  require(inventory->get_by_addr(target_map, target_map->addr(), text.size(), pydoca::Into(dst)),
+          "get the destination buf");
 
   const auto engine = pydoca::ProgressEngine::create();
   const auto dma = pydoca::Dma::create(device);
-  dma->set_memcpy_conf(copied, failed, 1);
+  dma->set_memcpy_conf(pydoca::calls<ended>, pydoca::calls<ended>, 1);
   engine->connect(dma);
-  dma->start();
-  copy(*dma, *engine, src, dst);
-  dma->stop();
+  require(dma->start(), "start the context");
+  copy(*dma, *engine, src.get(), dst.get());
+  require(dma->stop(), "stop the context");
 
   std::cout << std::string_view(reinterpret_cast<const char*>(target->data()), dst->data_len()) << '\n';
-  src->dec_refcount();
-  dst->dec_refcount();
 }
 
 }  // namespace

@@ -14,15 +14,10 @@
 
 namespace {
 
+using pydoca::require;
 using pydoca::Status;
 
 constexpr std::size_t size = 1024;  ///< bytes of a copy
-
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
 
 /// A source and the destinations of two copies, one after the other.
 struct Message {
@@ -50,23 +45,23 @@ struct Message {
 };
 
 void release(pydoca::DmaMemcpyTask& task) {
-  task.src()->dec_refcount();
-  task.dst()->dec_refcount();
-  task.free();
+  require(task.src()->dec_refcount(), "give back a buf");
+  require(task.dst()->dec_refcount(), "give back a buf");
+  require(task.free(), "free the task");
 }
 
 // A function of the graph: its cookie is the message.
-Status compare(std::uint64_t cookie) {
-  const std::byte* const bytes = reinterpret_cast<const Message*>(cookie)->memory->data();
+Status compare(const Message* message) noexcept {
+  const std::byte* const bytes = message->memory->data();
   const bool equal = std::memcmp(bytes, bytes + size, size) == 0 && std::memcmp(bytes, bytes + 2 * size, size) == 0;
   return equal ? Status::success : Status::unexpected;
 }
 
 // Tasks of a graph call no callbacks; the context wants some all the same.
-void ignore(pydoca::Task&, std::uint64_t, std::uint64_t) {}
+void ignore(pydoca::DmaMemcpyTask&) noexcept {}
 
-void ended(pydoca::GraphInstance& instance, std::uint64_t done, std::uint64_t) {
-  *reinterpret_cast<bool*>(done) = true;
+void ended(pydoca::GraphInstance& instance, bool* done) noexcept {
+  *done = true;
   if (instance.status() != Status::success) {
     std::cerr << "graph failed: " << instance.explain(instance.status()) << '\n';
   }
@@ -80,14 +75,14 @@ void run_graph(pydoca::Graph& graph, pydoca::Dma& dma, Message& message) {
   pydoca::GraphInstance& instance = graph.create_instance();
   instance.set_task(*nodes[0], first);
   instance.set_task(*nodes[1], second);
-  instance.set_cookie(*nodes[2], reinterpret_cast<std::uint64_t>(&message));
-  instance.set_user_data(reinterpret_cast<std::uint64_t>(&done));
+  instance.set_cookie(*nodes[2], pydoca::as_user_data(&message));
+  instance.set_user_data(pydoca::as_user_data(&done));
   require(instance.submit(), "submit the instance");
   while (!done) {
     graph.progress_engine()->progress();
   }
   std::cout << (instance.status() == Status::success ? "the copies are the same\n" : "");
-  instance.destroy();
+  require(instance.destroy(), "destroy the instance");
   release(first);
   release(second);
 }
@@ -97,21 +92,21 @@ void run() {
   Message message(device);
   const auto engine = pydoca::ProgressEngine::create();
   const auto dma = pydoca::Dma::create(device);
-  dma->set_memcpy_conf(ignore, ignore, 2);
+  dma->set_memcpy_conf(pydoca::calls<ignore>, pydoca::calls<ignore>, 2);
   engine->connect(dma);
-  dma->start();
+  require(dma->start(), "start the context");
 
   const auto graph = pydoca::Graph::create(engine);
-  graph->set_conf(ended, ended, 1);
+  graph->set_conf(pydoca::calls<ended>, pydoca::calls<ended>, 1);
   pydoca::GraphNode& first = graph->node_from_context(dma);
   pydoca::GraphNode& second = graph->node_from_context(dma);
-  pydoca::GraphNode& last = graph->node_from_user(compare);
+  pydoca::GraphNode& last = graph->node_from_user(pydoca::calls<compare>);
   graph->add_dependency(first, last);
   graph->add_dependency(second, last);
   graph->start();
   run_graph(*graph, *dma, message);
   graph->stop();
-  dma->stop();
+  require(dma->stop(), "stop the context");
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 
 namespace {
 
+using pydoca::require;
 using pydoca::Status;
 
 constexpr std::string_view text = "abc";
@@ -29,22 +30,16 @@ constexpr std::array<unsigned char, 32> expected{0xba, 0x78, 0x16, 0xbf, 0x8f, 0
                                                  0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17,
                                                  0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
 
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
-
 // A function of the graph: its cookie is the place of the digest.
-Status compare(std::uint64_t digest) {
-  const bool same = std::memcmp(reinterpret_cast<const void*>(digest), expected.data(), expected.size()) == 0;
+Status compare(const std::byte* digest) noexcept {
+  const bool same = std::memcmp(digest, expected.data(), expected.size()) == 0;
   return same ? Status::success : Status::unexpected;
 }
 
 // Tasks of a graph call no callbacks; the contexts want some all the same.
-void ignore(pydoca::Task&, std::uint64_t, std::uint64_t) {}
+void ignore(pydoca::Task&) noexcept {}
 
-void ended(pydoca::GraphInstance&, std::uint64_t done, std::uint64_t) { *reinterpret_cast<bool*>(done) = true; }
+void ended(pydoca::GraphInstance&, bool* done) noexcept { *done = true; }
 
 /// The text, its copy and the digest, behind one another.
 struct Places {
@@ -72,7 +67,7 @@ struct Places {
 template <class Library>
 std::shared_ptr<Library> start(std::shared_ptr<Library> context, pydoca::ProgressEngine& engine) {
   engine.connect(context);
-  context->start();
+  require(context->start(), "start the context");
   return context;
 }
 
@@ -89,7 +84,7 @@ void run_once(pydoca::Graph& graph, pydoca::Dma& dma, pydoca::Sha& sha, const Pl
   instance->set_task(*nodes[0], *copying);
   instance->set_task(*nodes[1], *hashing);
   instance->set_cookie(*nodes[2], places.digest->data());
-  instance->set_user_data(reinterpret_cast<std::uint64_t>(&done));
+  instance->set_user_data(pydoca::as_user_data(&done));
   require(instance->submit(), "submit the graph");
   while (!done) {
     graph.progress_engine()->progress();
@@ -105,24 +100,24 @@ void run() {
   const auto engine = pydoca::ProgressEngine::create();
   const Places places(device);
   auto copies = pydoca::Dma::create(device);
-  copies->set_memcpy_conf(ignore, ignore, 1);
+  copies->set_memcpy_conf(pydoca::calls<ignore>, pydoca::calls<ignore>, 1);
   const auto dma = start(std::move(copies), *engine);
   auto digests = pydoca::Sha::create(device);
-  digests->set_hash_conf(ignore, ignore, 1);
+  digests->set_hash_conf(pydoca::calls<ignore>, pydoca::calls<ignore>, 1);
   const auto sha = start(std::move(digests), *engine);
 
   const auto graph = pydoca::Graph::create(engine);
-  graph->set_conf(ended, ended, 1);
+  graph->set_conf(pydoca::calls<ended>, pydoca::calls<ended>, 1);
   pydoca::GraphNode& copy = graph->node_from_context(dma);
   pydoca::GraphNode& hash = graph->node_from_context(sha);
   graph->add_dependency(copy, hash);
-  graph->add_dependency(hash, graph->node_from_user(compare));
+  graph->add_dependency(hash, graph->node_from_user(pydoca::calls<compare>));
   graph->start();
   run_once(*graph, *dma, *sha, places);
   std::cout << "the copy has the expected digest\n";
   graph->stop();
-  sha->stop();
-  dma->stop();
+  require(sha->stop(), "stop the context");
+  require(dma->stop(), "stop the context");
 }
 
 }  // namespace

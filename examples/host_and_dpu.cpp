@@ -26,16 +26,11 @@
 
 namespace {
 
+using pydoca::require;
 using pydoca::Status;
 
 constexpr std::string_view text = "Hello from the host";
 constexpr std::string_view service = "copy";
-
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
 
 std::shared_ptr<pydoca::Mmap> map(const std::shared_ptr<pydoca::Device>& device,
                                   const std::shared_ptr<pydoca::Memory>& memory, pydoca::Access permissions) {
@@ -71,29 +66,26 @@ struct End {
   }
 };
 
-void received(pydoca::comch::Connection& connection, std::span<const std::byte> message, std::uint64_t end) {
-  auto& of = *reinterpret_cast<End*>(end);
-  of.message.assign(message.begin(), message.end());
-  of.peer = connection.shared_from_this();
+void received(pydoca::comch::Connection& connection, std::span<const std::byte> message, End* end) noexcept {
+  end->message.assign(message.begin(), message.end());
+  end->peer = connection.shared_from_this();
 }
 
-void sent(pydoca::Task& task, std::uint64_t, std::uint64_t) { task.free(); }
+void ended(pydoca::Task& task) noexcept { require(task.free(), "free a task"); }
 
-void connected(pydoca::comch::Connection&, bool, std::uint64_t) {}
+void connected(pydoca::comch::Connection&) noexcept {}
 
-void disconnected(pydoca::comch::Connection&, bool, std::uint64_t end) {
-  reinterpret_cast<End*>(end)->has_lost_peer = true;
-}
+void disconnected(pydoca::comch::Connection&, bool, End* end) noexcept { end->has_lost_peer = true; }
 
 // A client has no callbacks of connections: it stops when its server has gone.
-void state_changed(std::uint64_t end, pydoca::Context&, pydoca::ContextState, pydoca::ContextState next) {
-  reinterpret_cast<End*>(end)->has_lost_peer |= next == pydoca::ContextState::stopping;
+void state_changed(End* end, pydoca::Context&, pydoca::ContextState, pydoca::ContextState next) noexcept {
+  end->has_lost_peer |= next == pydoca::ContextState::stopping;
 }
 
 void configure(pydoca::comch::Endpoint& endpoint, End& end) {
-  endpoint.set_send_conf(sent, sent, 1);
-  endpoint.set_message_received(received);
-  endpoint.set_user_data(reinterpret_cast<std::uint64_t>(&end));
+  endpoint.set_send_conf(pydoca::calls<ended>, pydoca::calls<ended>, 1);
+  endpoint.set_message_received(pydoca::calls<received>);
+  endpoint.set_user_data(pydoca::as_user_data(&end));
   end.engine->connect(endpoint.shared_from_this());
 }
 
@@ -106,7 +98,7 @@ void send(pydoca::comch::Endpoint& endpoint, pydoca::comch::Connection& to, std:
 }
 
 void stop(pydoca::Context& context, End& end) {
-  context.stop();
+  require(context.stop(), "stop the context");
   end.until([&] { return context.state() == pydoca::ContextState::idle; });
 }
 
@@ -118,8 +110,8 @@ void be_host() {
   End end;
   const auto client = pydoca::comch::Client::create(device, service);
   configure(*client, end);
-  client->set_state_changed(state_changed);
-  client->start();
+  client->set_state_changed(pydoca::calls<state_changed>);
+  require(client->start(), "start the context");
   end.until([&] { return client->state() != pydoca::ContextState::starting; });
   require(client->failure(), "connect with the DPU");
   send(*client, *client->connection(), lent->export_pci(*device), end);
@@ -135,9 +127,9 @@ std::string read(const std::shared_ptr<pydoca::Device>& device, std::span<const 
   const auto inventory = pydoca::BufInventory::create(2);
   inventory->start();
   const auto dma = pydoca::Dma::create(device);
-  dma->set_memcpy_conf(sent, sent, 1);
+  dma->set_memcpy_conf(pydoca::calls<ended>, pydoca::calls<ended>, 1);
   end.engine->connect(dma);
-  dma->start();
+  require(dma->start(), "start the context");
   pydoca::BufRef src;
   pydoca::BufRef dst;
   require(inventory->get_by_data(remote, remote->addr(), remote->len(), pydoca::Into(src)), "get the source");
@@ -156,8 +148,8 @@ void be_dpu() {
   End end;
   const auto server = pydoca::comch::Server::create(device, device->open_representor("0b:00.0"), service);
   configure(*server, end);
-  server->set_connection_changed(connected, disconnected);
-  server->start();
+  server->set_connection_changed(pydoca::calls<connected>, pydoca::calls<disconnected>);
+  require(server->start(), "start the context");
   const std::string data = read(device, end.receive(), end);
   std::cout << "the DPU has read: " << data << '\n';
   send(*server, *end.peer, std::as_bytes(std::span("done")), end);

@@ -16,17 +16,12 @@
 
 namespace {
 
+using pydoca::require;
 using pydoca::Status;
 
 constexpr std::size_t piece = 4096;  ///< bytes of a copy
 constexpr std::size_t pieces = 10'000;
 constexpr std::uint32_t depth = 64;
-
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
 
 /// Memory that the device reaches.
 struct Mapped {
@@ -61,16 +56,16 @@ struct Pipeline {
   }
 };
 
-void copied(pydoca::Task& task, std::uint64_t, std::uint64_t shared) {
-  auto& pipeline = *reinterpret_cast<Pipeline*>(shared);
-  ++pipeline.ended;
-  if (pipeline.begun < pieces && pipeline.failure == Status::success) {
-    pipeline.failure = pipeline.begin_next(static_cast<pydoca::DmaMemcpyTask&>(task));
+// The user data of the tasks are not used, those of their context are the pipeline.
+void copied(pydoca::DmaMemcpyTask& task, std::uint64_t, Pipeline* pipeline) noexcept {
+  ++pipeline->ended;
+  if (pipeline->begun < pieces && pipeline->failure == Status::success) {
+    pipeline->failure = pipeline->begin_next(task);
   }
 }
 
-void failed(pydoca::Task& task, std::uint64_t, std::uint64_t shared) {
-  reinterpret_cast<Pipeline*>(shared)->failure = task.status();
+void failed(pydoca::DmaMemcpyTask& task, std::uint64_t, Pipeline* pipeline) noexcept {
+  pipeline->failure = task.status();
 }
 
 void copy_all(pydoca::Dma& dma, pydoca::ProgressEngine& engine, Pipeline& pipeline, const Mapped& source,
@@ -106,12 +101,12 @@ void run() {
   const auto engine = pydoca::ProgressEngine::create();
   const auto dma = pydoca::Dma::create(device);
   Pipeline pipeline{.source = *source.map, .target = *target.map};
-  dma->set_user_data(reinterpret_cast<std::uint64_t>(&pipeline));
-  dma->set_memcpy_conf(copied, failed, depth);
+  dma->set_user_data(pydoca::as_user_data(&pipeline));
+  dma->set_memcpy_conf(pydoca::calls<copied>, pydoca::calls<failed>, depth);
   engine->connect(dma);
-  dma->start();
+  require(dma->start(), "start the context");
   copy_all(*dma, *engine, pipeline, source, target);
-  dma->stop();
+  require(dma->stop(), "stop the context");
   const bool same = std::memcmp(source.memory->data(), target.memory->data(), source.memory->size()) == 0;
   std::cout << pipeline.ended << " copies of " << piece << " bytes, " << (same ? "all the same" : "not the same")
             << '\n';

@@ -18,17 +18,12 @@ namespace {
 
 using pydoca::Access;
 using pydoca::RdmaTaskKind;
+using pydoca::require;
 using pydoca::Status;
 
 constexpr std::string_view text = "Written by the peer";
 
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
-
-void ended(pydoca::Task& task, std::uint64_t, std::uint64_t) {
+void ended(pydoca::RdmaTask& task) noexcept {
   if (task.status() != Status::success) {
     std::cerr << "task failed: " << task.explain(task.status()) << '\n';
   }
@@ -45,10 +40,10 @@ struct Peer {
     inventory->start();
     rdma->set_permissions(Access::local_read_write | Access::rdma_write);
     for (const RdmaTaskKind kind : {RdmaTaskKind::write, RdmaTaskKind::send, RdmaTaskKind::receive}) {
-      rdma->set_conf(kind, ended, ended, 1);
+      rdma->set_conf(kind, pydoca::calls<ended>, pydoca::calls<ended>, 1);
     }
     engine->connect(rdma);
-    rdma->start();
+    require(rdma->start(), "start the context");
     connection = rdma->export_connection();
   }
 
@@ -83,7 +78,7 @@ void write(Peer& from, Peer& to, const std::shared_ptr<pydoca::Device>& device, 
 }
 
 void stop(Peer& peer, pydoca::ProgressEngine& engine) {
-  peer.rdma->stop();
+  require(peer.rdma->stop(), "stop the context");
   while (peer.rdma->state() != pydoca::ContextState::idle) {
     engine.progress();
   }

@@ -13,17 +13,12 @@
 
 namespace {
 
+using pydoca::require;
 using pydoca::Status;
 using pydoca::SyncEventOperation;
 using pydoca::WaitMode;
 
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
-
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
 
 /// An event that this process publishes and waits for.
 std::shared_ptr<pydoca::SyncEvent> make_event(const std::shared_ptr<pydoca::Device>& device) {
@@ -60,21 +55,20 @@ void signal_and_wait(const std::shared_ptr<pydoca::Device>& device) {
 
 // Asynchronous mode: tasks that complete while the engine progresses. The user data points to the variable for the
 // result.
-void completed(pydoca::Task& task, std::uint64_t result, std::uint64_t) {
-  *reinterpret_cast<std::uint64_t*>(result) = static_cast<pydoca::SyncEventTask&>(task).result();
-  task.free();
+void completed(pydoca::SyncEventTask& task, std::uint64_t* result) noexcept {
+  *result = task.result();
+  require(task.free(), "free the task");
 }
 
-void failed(pydoca::Task& task, std::uint64_t, std::uint64_t) {
+void failed(pydoca::SyncEventTask& task) noexcept {
   std::cerr << "task failed: " << pydoca::error_name(task.status()) << '\n';
-  task.free();
+  require(task.free(), "free the task");
 }
 
 void submit(pydoca::SyncEventContext& context, SyncEventOperation operation, std::uint64_t value,
             std::uint64_t& result) {
   pydoca::SyncEventTask* task = nullptr;
-  require(context.allocate(operation, value, all_bits, reinterpret_cast<std::uint64_t>(&result), task),
-          "allocate the task");
+  require(context.allocate(operation, value, all_bits, pydoca::as_user_data(&result), task), "allocate the task");
   require(task->try_submit(), "submit the task");
 }
 
@@ -82,8 +76,8 @@ void submit_and_progress(const std::shared_ptr<pydoca::Device>& device) {
   const auto engine = pydoca::ProgressEngine::create();
   const auto event = make_event(device);
   const auto context = event->as_context();
-  context->set_conf(SyncEventOperation::wait_eq, completed, failed, 1);
-  context->set_conf(SyncEventOperation::notify_add, completed, failed, 1);
+  context->set_conf(SyncEventOperation::wait_eq, pydoca::calls<completed>, pydoca::calls<failed>, 1);
+  context->set_conf(SyncEventOperation::notify_add, pydoca::calls<completed>, pydoca::calls<failed>, 1);
   engine->connect(context);
   require(context->start(), "start the context");
 

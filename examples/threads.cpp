@@ -23,17 +23,12 @@
 
 namespace {
 
+using pydoca::require;
 using pydoca::Status;
 
 constexpr std::size_t size = 1 << 20;  ///< bytes of a copy, which the device does in its own time
 constexpr std::size_t copies = 50;     ///< each thread's number of copies
 constexpr std::size_t threads = 4;
-
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
 
 int checked(int result, const char* what) {
   return result >= 0 ? result : throw std::system_error(errno, std::generic_category(), what);
@@ -84,17 +79,16 @@ class Loop {
   Descriptor epoll_;
 };
 
-void copied(pydoca::Task& task, std::uint64_t left, std::uint64_t) {
-  auto& copy = static_cast<pydoca::DmaMemcpyTask&>(task);
-  if (--*reinterpret_cast<std::size_t*>(left) == 0) {
+void copied(pydoca::DmaMemcpyTask& task, std::size_t* left) noexcept {
+  if (--*left == 0) {
     return;
   }
-  if (copy.dst()->reset_data_len() != Status::success || task.submit() != Status::success) {
+  if (task.dst()->reset_data_len() != Status::success || task.submit() != Status::success) {
     std::terminate();  // the loop would sleep for ever
   }
 }
 
-void failed(pydoca::Task& task, std::uint64_t, std::uint64_t) {
+void failed(pydoca::DmaMemcpyTask& task) noexcept {
   std::cerr << "copy failed: " << pydoca::error_name(task.status()) << '\n';
   std::terminate();
 }
@@ -109,9 +103,9 @@ std::size_t copy_many(const std::shared_ptr<pydoca::Device>& device, int stop) {
   inventory->start();
   Loop loop(stop);
   const auto dma = pydoca::Dma::create(device);
-  dma->set_memcpy_conf(copied, failed, 1);
+  dma->set_memcpy_conf(pydoca::calls<copied>, pydoca::calls<failed>, 1);
   loop.engine->connect(dma);
-  dma->start();
+  require(dma->start(), "start the context");
   std::size_t left = copies;
   {
     pydoca::BufRef src;
@@ -119,7 +113,7 @@ std::size_t copy_many(const std::shared_ptr<pydoca::Device>& device, int stop) {
     pydoca::TaskRef<pydoca::DmaMemcpyTask> task;
     require(inventory->get_by_data(map, map->addr(), size, pydoca::Into(src)), "get the source");
     require(inventory->get_by_addr(map, map->addr() + size, size, pydoca::Into(dst)), "get the destination");
-    require(dma->memcpy(src.get(), dst.get(), reinterpret_cast<std::uint64_t>(&left), pydoca::Into(task)), "a task");
+    require(dma->memcpy(src.get(), dst.get(), pydoca::as_user_data(&left), pydoca::Into(task)), "a task");
     require(task->submit(), "submit the task");
     if (!loop.run(left)) {
       left = 1;  // the one in flight is the last one
@@ -128,7 +122,7 @@ std::size_t copy_many(const std::shared_ptr<pydoca::Device>& device, int stop) {
       }
     }
   }
-  dma->stop();
+  require(dma->stop(), "stop the context");
   return copies;
 }
 

@@ -16,15 +16,10 @@
 namespace {
 
 namespace workq = pydoca::workq;
+using pydoca::require;
 using pydoca::Status;
 
 constexpr std::uint32_t depth = 4;
-
-void require(Status status, std::string_view what) {
-  if (status != Status::success) {
-    throw pydoca::Error(status, std::string(what) + ": " + std::string(pydoca::error_descr(status)));
-  }
-}
 
 std::shared_ptr<pydoca::Mmap> map(const std::shared_ptr<pydoca::Device>& device,
                                   const std::shared_ptr<pydoca::Memory>& memory, pydoca::Access access) {
@@ -49,8 +44,8 @@ struct Sample {
     require(inventory->get_by_addr(target_map, target_map->addr(), text.size(), dst_buf), "get the destination buf");
   }
   ~Sample() {
-    src_buf->dec_refcount();
-    dst_buf->dec_refcount();
+    require(src_buf->dec_refcount(), "give back a buf");
+    require(dst_buf->dec_refcount(), "give back a buf");
   }
   Sample(const Sample&) = delete;
   Sample& operator=(const Sample&) = delete;

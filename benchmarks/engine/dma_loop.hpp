@@ -52,7 +52,7 @@ class DmaLoop {
     dma_->set_memcpy_conf(completed, failed, depth);
     dma_->set_user_data(address_of(this));
     pe->connect(dma_);
-    dma_->start();
+    require(dma_->start());
     for (std::uint32_t slot = 0; slot < depth; ++slot) {
       Buf* from = nullptr;
       Buf* to = nullptr;
@@ -63,11 +63,11 @@ class DmaLoop {
   }
   ~DmaLoop() {
     for (DmaMemcpyTask* const task : idle_) {
-      task->src()->dec_refcount();
-      task->dst()->dec_refcount();
-      task->free();
+      require(task->src()->dec_refcount());
+      require(task->dst()->dec_refcount());
+      require(task->free());
     }
-    dma_->stop();
+    require(dma_->stop());
   }
   DmaLoop(const DmaLoop&) = delete;
   DmaLoop& operator=(const DmaLoop&) = delete;
@@ -86,15 +86,15 @@ class DmaLoop {
   }
 
  private:
-  static void completed(Task& done, std::uint64_t, std::uint64_t self) {
+  static void completed(Task& done, std::uint64_t, std::uint64_t self) noexcept {
     auto& loop = *std::bit_cast<DmaLoop*>(self);
     auto* task = static_cast<DmaMemcpyTask*>(&done);
-    task->dst()->reset_data_len();
+    require(task->dst()->reset_data_len());
     ++loop.completed_;
     if (loop.fresh_) {
       Buf* const src = task->src();
       Buf* const dst = task->dst();
-      task->free();
+      require(task->free());
       require(loop.dma_->memcpy(src, dst, 0, task));
     }
     if (loop.to_submit_ == 0) {
@@ -104,7 +104,7 @@ class DmaLoop {
       require(task->submit());
     }
   }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
+  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) noexcept { std::abort(); }
 
   std::shared_ptr<ProgressEngine> pe_;
   std::shared_ptr<Dma> dma_;

@@ -37,7 +37,7 @@ class Copies {
     dma_->set_memcpy_conf(completed, failed, count);
     dma_->set_user_data(address_of(this));
     pe_->connect(dma_);
-    dma_->start();
+    require(dma_->start());
     for (std::uint32_t i = 0; i < count; ++i) {
       Buf* from = nullptr;
       Buf* to = nullptr;
@@ -48,11 +48,11 @@ class Copies {
   }
   ~Copies() {
     for (DmaMemcpyTask* const task : tasks_) {
-      task->src()->dec_refcount();
-      task->dst()->dec_refcount();
-      task->free();
+      require(task->src()->dec_refcount());
+      require(task->dst()->dec_refcount());
+      require(task->free());
     }
-    dma_->stop();
+    require(dma_->stop());
   }
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
@@ -62,7 +62,7 @@ class Copies {
   const std::vector<DmaMemcpyTask*>& tasks() const { return tasks_; }
   void empty_destinations() const {
     for (const DmaMemcpyTask* const task : tasks_) {
-      task->dst()->reset_data_len();
+      require(task->dst()->reset_data_len());
     }
   }
 
@@ -82,14 +82,14 @@ class Copies {
   }
 
  private:
-  static void completed(Task&, std::uint64_t index, std::uint64_t self) {
+  static void completed(Task&, std::uint64_t index, std::uint64_t self) noexcept {
     auto& copies = *std::bit_cast<Copies*>(self);
     ++copies.completed_;
     if (copies.chained_ && index + 1 < copies.tasks_.size()) {
       require(copies.tasks_[index + 1]->try_submit());
     }
   }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
+  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) noexcept { std::abort(); }
 
   std::shared_ptr<ProgressEngine> pe_ = ProgressEngine::create();
   std::shared_ptr<Device> device_;
@@ -102,7 +102,7 @@ class Copies {
   bool chained_ = false;
 };
 
-Status step(std::uint64_t counter) {
+Status step(std::uint64_t counter) noexcept {
   auto& count = *std::bit_cast<volatile std::uint64_t*>(counter);
   count = count + 1;
   return Status::success;
@@ -146,10 +146,10 @@ class GraphLoop {
   std::uint64_t steps = 0;
 
  private:
-  static void ended(GraphInstance&, std::uint64_t, std::uint64_t self) {
+  static void ended(GraphInstance&, std::uint64_t, std::uint64_t self) noexcept {
     std::bit_cast<GraphLoop*>(self)->ended_ = true;
   }
-  [[noreturn]] static void failed(GraphInstance&, std::uint64_t, std::uint64_t) { std::abort(); }
+  [[noreturn]] static void failed(GraphInstance&, std::uint64_t, std::uint64_t) noexcept { std::abort(); }
 
   std::shared_ptr<Graph> graph_;
   GraphInstance* instance_ = nullptr;
@@ -186,9 +186,9 @@ Figure functions_figure(std::string name, std::uint32_t count) {
             }
           },
           [copies, graph](std::uint64_t units) {
-            GraphNode::User volatile function = step;
+            GraphNode::User::Raw volatile function = step;
             for (; units > 0; --units) {
-              function(address_of(&graph->steps));
+              require(function(address_of(&graph->steps)));
             }
           }};
 }
@@ -200,7 +200,7 @@ class TbbChain {
   explicit TbbChain(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       nodes_.push_back(std::make_unique<Node>(graph_, [this](const tbb::flow::continue_msg& message) {
-        step(address_of(&steps_));
+        require(step(address_of(&steps_)));
         return message;
       }));
       if (i > 0) {

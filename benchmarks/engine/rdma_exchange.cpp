@@ -89,7 +89,7 @@ class Side {
   }
   ~Side() {
     for (RdmaTask* const task : tasks_) {
-      task->free();
+      require(task->free());
     }
     // The peer leaves too, and its receives and connection end with it: nothing is awaited here.
   }
@@ -248,21 +248,21 @@ class Side {
     }
   }
 
-  static void completed(Task& done, std::uint64_t, std::uint64_t self) {
+  static void completed(Task& done, std::uint64_t, std::uint64_t self) noexcept {
     auto& task = static_cast<RdmaTask&>(done);
     if (task.kind() == RdmaTaskKind::read) {
-      task.dst_buf()->reset_data_len();
+      require(task.dst_buf()->reset_data_len());
     }
     ++of(self).completed_;
     of(self).submit_next(task);
   }
-  static void received(Task& done, std::uint64_t, std::uint64_t self) {
+  static void received(Task& done, std::uint64_t, std::uint64_t self) noexcept {
     auto& task = static_cast<RdmaTask&>(done);
-    task.dst_buf()->reset_data_len();
+    require(task.dst_buf()->reset_data_len());
     ++of(self).received_;
     require(task.submit());
   }
-  static void failed(Task& task, std::uint64_t, std::uint64_t) {
+  static void failed(Task& task, std::uint64_t, std::uint64_t) noexcept {
     if (task.status() != Status::shutdown && task.status() != Status::connection_reset) {
       std::fprintf(stderr, "rdma_exchange: a task failed with %s\n", std::string(error_name(task.status())).c_str());
       std::_Exit(2);

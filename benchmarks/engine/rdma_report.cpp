@@ -59,7 +59,7 @@ class Side {
     rdma->set_conf(RdmaTaskKind::read, completed, completed, num_tasks);
     rdma->set_permissions(any_rdma);
     pe->connect(rdma);
-    rdma->start();
+    require(rdma->start());
     connection = rdma->export_connection();
   }
 
@@ -85,7 +85,7 @@ class Side {
   std::shared_ptr<RdmaConnection> connection;
 };
 
-void ignore(Task& /*task*/, std::uint64_t /*data*/, std::uint64_t /*context*/) {}
+void ignore(Task& /*task*/, std::uint64_t /*data*/, std::uint64_t /*context*/) noexcept {}
 
 /// A process that lends its memory, until it is destroyed. It must be made before this process has threads.
 class Peer {
@@ -141,9 +141,9 @@ class RdmaLoop {
   }
   ~RdmaLoop() {
     for (RdmaTask* const task : idle_) {
-      task->src_buf()->dec_refcount();
-      task->dst_buf()->dec_refcount();
-      task->free();
+      require(task->src_buf()->dec_refcount());
+      require(task->dst_buf()->dec_refcount());
+      require(task->free());
     }
   }
   RdmaLoop(const RdmaLoop&) = delete;
@@ -161,11 +161,11 @@ class RdmaLoop {
     }
   }
 
-  static void completed(Task& done, std::uint64_t self, std::uint64_t /*context*/) {
+  static void completed(Task& done, std::uint64_t self, std::uint64_t /*context*/) noexcept {
     auto& loop = *std::bit_cast<RdmaLoop*>(self);
     auto& task = static_cast<RdmaTask&>(done);
     require(task.status());
-    task.dst_buf()->reset_data_len();
+    require(task.dst_buf()->reset_data_len());
     ++loop.completed_;
     if (loop.to_submit_ == 0) {
       loop.idle_.push_back(&task);

@@ -50,7 +50,7 @@ class Engine {
     require(rdma_->start());
     connect();
   }
-  ~Engine() { task_->free(); }
+  ~Engine() { require(task_->free()); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -77,8 +77,10 @@ class Engine {
     require(rdma_->write(*ends[0], src, dst, 0, task_));
     ends_ = std::move(ends);
   }
-  static void completed(Task&, std::uint64_t, std::uint64_t self) { ++std::bit_cast<Engine*>(self)->completed_; }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
+  static void completed(Task&, std::uint64_t, std::uint64_t self) noexcept {
+    ++std::bit_cast<Engine*>(self)->completed_;
+  }
+  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) noexcept { std::abort(); }
 
   std::shared_ptr<Device> device_;
   std::shared_ptr<Memory> memory_;

@@ -52,16 +52,16 @@ class PieceLoop {
     sha_->set_partial_hash_conf(completed, failed, 1);
     sha_->set_user_data(address_of(this));
     pe->connect(sha_);
-    sha_->start();
+    require(sha_->start());
     require(inventory_->get_by_data(message, message->addr(), size, from_));
     require(inventory_->get_by_addr(message, message->addr() + mi, 64, to_));
     require(sha_->partial_hash(from_, to_, ShaAlgorithm::sha256, 0, task_));
   }
   ~PieceLoop() {
-    task_->free();
-    from_->dec_refcount();
-    to_->dec_refcount();
-    sha_->stop();
+    require(task_->free());
+    require(from_->dec_refcount());
+    require(to_->dec_refcount());
+    require(sha_->stop());
   }
   PieceLoop(const PieceLoop&) = delete;
   PieceLoop& operator=(const PieceLoop&) = delete;
@@ -83,8 +83,10 @@ class PieceLoop {
   }
 
  private:
-  static void completed(Task&, std::uint64_t, std::uint64_t self) { ++std::bit_cast<PieceLoop*>(self)->completed_; }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
+  static void completed(Task&, std::uint64_t, std::uint64_t self) noexcept {
+    ++std::bit_cast<PieceLoop*>(self)->completed_;
+  }
+  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) noexcept { std::abort(); }
 
   std::shared_ptr<ProgressEngine> pe_;
   std::shared_ptr<Sha> sha_;

@@ -63,7 +63,7 @@ class Async {
     }
     context_->set_user_data(std::bit_cast<std::uint64_t>(this));
     pe_->connect(context_);
-    context_->start();
+    if (context_->start() != Status::success) throw Error(Status::unexpected, "benchmark: the context did not start");
   }
   void submit(SyncEventOperation operation, std::uint64_t value) {
     SyncEventTask* task = nullptr;
@@ -86,7 +86,7 @@ class Async {
   }
 
  private:
-  static void done(Task& task, std::uint64_t is_wait, std::uint64_t self) {
+  static void done(Task& task, std::uint64_t is_wait, std::uint64_t self) noexcept {
     std::bit_cast<Async*>(self)->ended_ += is_wait;
     static_cast<void>(task.free());
   }

@@ -38,7 +38,7 @@ class TaskLoop {
   }
 
  protected:
-  using Configure = void (Library::*)(Task::Callback, Task::Callback, std::uint32_t);
+  using Configure = void (Library::*)(TaskCallback<TaskClass>, TaskCallback<TaskClass>, std::uint32_t);
 
   TaskLoop(std::shared_ptr<Library> library, std::shared_ptr<ProgressEngine> pe, Configure configure,
            std::uint32_t depth)
@@ -47,15 +47,15 @@ class TaskLoop {
     ((*library_).*configure)(completed, failed, depth);
     library_->set_user_data(address_of(this));
     pe_->connect(library_);
-    library_->start();
+    require(library_->start());
   }
   ~TaskLoop() {
     for (TaskClass* const task : idle_) {
-      task->src()->dec_refcount();
-      task->dst()->dec_refcount();
-      task->free();
+      require(task->src()->dec_refcount());
+      require(task->dst()->dec_refcount());
+      require(task->free());
     }
-    library_->stop();
+    require(library_->stop());
   }
 
   Library& library() const noexcept { return *library_; }
@@ -73,12 +73,12 @@ class TaskLoop {
   TaskClass*& next_task() { return idle_.emplace_back(); }
 
  private:
-  static void completed(Task& done, std::uint64_t, std::uint64_t self) {
+  static void completed(Task& done, std::uint64_t, std::uint64_t self) noexcept {
     auto& loop = *std::bit_cast<TaskLoop*>(self);
     ++loop.completed_;
     loop.idle_.push_back(static_cast<TaskClass*>(&done));
   }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
+  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) noexcept { std::abort(); }
 
   std::shared_ptr<ProgressEngine> pe_;
   std::shared_ptr<Library> library_;

@@ -36,8 +36,8 @@ class Slots {
   }
   ~Slots() {
     for (const auto& [from, to] : bufs) {
-      from->dec_refcount();
-      to->dec_refcount();
+      require(from->dec_refcount());
+      require(to->dec_refcount());
     }
   }
   Slots(const Slots&) = delete;
@@ -85,9 +85,9 @@ class Tasks {
     dma_->set_memcpy_conf(completed, failed, depth);
     dma_->set_user_data(address_of(this));
     pe_->connect(dma_);
-    dma_->start();
+    require(dma_->start());
   }
-  ~Tasks() { dma_->stop(); }
+  ~Tasks() { require(dma_->stop()); }
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
@@ -107,11 +107,11 @@ class Tasks {
   }
 
  private:
-  static void completed(Task& task, std::uint64_t, std::uint64_t self) {
+  static void completed(Task& task, std::uint64_t, std::uint64_t self) noexcept {
     --std::bit_cast<Tasks*>(self)->in_flight_;
-    task.free();
+    require(task.free());
   }
-  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
+  [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) noexcept { std::abort(); }
 
   Slots slots_;
   std::shared_ptr<Dma> dma_;

@@ -137,7 +137,7 @@ void ConnectionObject::close() {
 }
 
 void ConnectionObject::message_received(comch::Connection& connection, std::span<const std::byte> message,
-                                        std::uint64_t context_user_data) {
+                                        std::uint64_t context_user_data) noexcept {
   ConnectionObject* const self = of(connection);
   if (self == nullptr) {
     return;

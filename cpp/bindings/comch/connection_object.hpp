@@ -59,7 +59,7 @@ class ConnectionObject : NotCopied {
 
   /// The engine's callback for messages.
   static void message_received(comch::Connection& connection, std::span<const std::byte> message,
-                               std::uint64_t context_user_data);
+                               std::uint64_t context_user_data) noexcept;
   // Events that the endpoint reports.
   /// The engine reports no more events of this connection.
   void end();

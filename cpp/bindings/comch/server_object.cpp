@@ -48,7 +48,7 @@ void ServerObject::disconnect(comch::Connection& connection) {
   }
 }
 
-void ServerObject::connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) {
+void ServerObject::connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) noexcept {
   auto& self = of<ServerObject>(context_user_data);
   self.guard([&] {
     try {
@@ -74,7 +74,8 @@ void ServerObject::add(comch::Connection& connection, bool successful) {
   }
 }
 
-void ServerObject::disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) {
+void ServerObject::disconnected(comch::Connection& connection, bool successful,
+                                std::uint64_t context_user_data) noexcept {
   auto& self = of<ServerObject>(context_user_data);
   ConnectionObject* const link = ConnectionObject::of(connection);
   if (link == nullptr) {

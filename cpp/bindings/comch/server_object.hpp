@@ -40,8 +40,8 @@ class ServerObject final : public EndpointObject {
  private:
   static std::shared_ptr<comch::Server> create(const py::object& device, const py::object& representor,
                                                std::string_view name);
-  static void connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
-  static void disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
+  static void connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) noexcept;
+  static void disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) noexcept;
   void add(comch::Connection& connection, bool successful);
   void remove(ConnectionObject& connection);
   void forget_unaccepted(ConnectionObject& ended);

@@ -243,7 +243,7 @@ void InstanceObject::give_back() {
   const auto dropped = std::exchange(data_, std::vector(data_.size(), py::object(py::none())));
 }
 
-void InstanceObject::ended(GraphInstance& instance, std::uint64_t, std::uint64_t) {
+void InstanceObject::ended(GraphInstance& instance, std::uint64_t, std::uint64_t) noexcept {
   auto& self = *reinterpret_cast<InstanceObject*>(static_cast<std::uintptr_t>(instance.user_data()));
   EngineObject& engine = self.engine();
   py::object mine = self.running_.release();
@@ -349,7 +349,7 @@ py::object InstanceObject::failure() const {
   return to_exception(status, "graph: " + instance_->explain(status));
 }
 
-Status InstanceObject::call_function(std::uint64_t cookie) {
+Status InstanceObject::call_function(std::uint64_t cookie) noexcept {
   const Call& call = *reinterpret_cast<const Call*>(static_cast<std::uintptr_t>(cookie));
   return call.instance->call_node(call.node);
 }

@@ -122,7 +122,7 @@ class InstanceObject final : public Awaitable, public Unseen {
   void finalize() noexcept { report_unseen(); }
 
   /// The graph's callback.
-  static void ended(GraphInstance& instance, std::uint64_t self, std::uint64_t graph);
+  static void ended(GraphInstance& instance, std::uint64_t self, std::uint64_t graph) noexcept;
   void each_reference(References& references);
 
  private:
@@ -141,7 +141,7 @@ class InstanceObject final : public Awaitable, public Unseen {
   void abandon_tasks();
   void give_back();
   static GraphInstance& make_instance(GraphObject& graph);
-  static Status call_function(std::uint64_t cookie);
+  static Status call_function(std::uint64_t cookie) noexcept;
   Status call_node(std::size_t node) noexcept;
   Status outcome(std::size_t node) const;
   /// Its tasks, and those of its parts, are in flight from now on.

@@ -155,7 +155,7 @@ void RdmaObject::forget_withdrawn() {
   });
 }
 
-void RdmaObject::requested(RdmaConnection& connection, std::uint64_t context_user_data) {
+void RdmaObject::requested(RdmaConnection& connection, std::uint64_t context_user_data) noexcept {
   auto& self = of<RdmaObject>(context_user_data);
   self.guard([&] { self.take_request(self.add(connection.shared_from_this())); });
 }
@@ -169,7 +169,7 @@ void RdmaObject::take_request(const py::object& connection) {
   takers_.wake(engine(), requests_.size());
 }
 
-void RdmaObject::established(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
+void RdmaObject::established(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) noexcept {
   auto& self = of<RdmaObject>(context_user_data);
   RdmaConnectionObject* const object = RdmaConnectionObject::of(connection);
   if (object == nullptr) {
@@ -181,12 +181,12 @@ void RdmaObject::established(RdmaConnection& connection, std::uint64_t, std::uin
   });
 }
 
-void RdmaObject::failed(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
+void RdmaObject::failed(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) noexcept {
   auto& self = of<RdmaObject>(context_user_data);
   self.guard([&] { self.remove(connection, self.callbacks_.on_failure); });
 }
 
-void RdmaObject::disconnected(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
+void RdmaObject::disconnected(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) noexcept {
   auto& self = of<RdmaObject>(context_user_data);
   self.guard([&] { self.remove(connection, self.callbacks_.on_disconnect); });
 }

@@ -67,12 +67,13 @@ class RdmaObject final : public ContextObject {
   friend class RdmaListenerObject;
 
   static std::shared_ptr<Rdma> create(const py::object& device, const py::object& num_tasks, const py::kwargs& given);
-  static void requested(RdmaConnection& connection, std::uint64_t context_user_data);
+  static void requested(RdmaConnection& connection, std::uint64_t context_user_data) noexcept;
   static void established(RdmaConnection& connection, std::uint64_t connection_user_data,
-                          std::uint64_t context_user_data);
-  static void failed(RdmaConnection& connection, std::uint64_t connection_user_data, std::uint64_t context_user_data);
+                          std::uint64_t context_user_data) noexcept;
+  static void failed(RdmaConnection& connection, std::uint64_t connection_user_data,
+                     std::uint64_t context_user_data) noexcept;
   static void disconnected(RdmaConnection& connection, std::uint64_t connection_user_data,
-                           std::uint64_t context_user_data);
+                           std::uint64_t context_user_data) noexcept;
 
   py::object add(const std::shared_ptr<RdmaConnection>& connection);
   void take_request(const py::object& connection);

@@ -152,7 +152,8 @@ void ContextObject::refuse_task(Status status, std::size_t kind, std::string_vie
   raise(status, context_->explain_allocation(status, kind, name));
 }
 
-void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextState previous, ContextState next) {
+void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextState previous,
+                                  ContextState next) noexcept {
   auto& self = of<ContextObject>(user_data);
   self.guard([&] { self.tell_state(previous, next); });
 }

@@ -159,7 +159,8 @@ class ContextObject : public DeviceUser {
   /// Throws TypeError for a callback that cannot be called.
   void require_configurable(std::string_view what, const TaskCallbacks& callbacks) const;
   static std::uint32_t to_num_tasks(py::handle value);
-  static void state_changed(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
+  static void state_changed(std::uint64_t user_data, Context& context, ContextState previous,
+                            ContextState next) noexcept;
   void tell_state(ContextState previous, ContextState next);
   Status change(std::string_view what, Status (Context::*call)());
   void require_open(std::string_view what) const;

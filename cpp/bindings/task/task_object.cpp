@@ -201,7 +201,7 @@ bool TaskObject::quarantine() {
   return true;
 }
 
-void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t) {
+void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t) noexcept {
   auto& task = *reinterpret_cast<TaskObject*>(static_cast<std::uintptr_t>(task_user_data));
   EngineObject& engine = task.engine();
   py::object context = task.context_ref_;

@@ -44,7 +44,7 @@ class TaskObject : public SlotHolder, public Unseen {
   static void dealloc(PyObject* self);
 
   /// The engine's callback for every TaskObject's task; the libraries pass it to set_conf.
-  static void on_complete(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data);
+  static void on_complete(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data) noexcept;
 
   /// Throws the data path's status as an exception that names the task. checked: validates first (try_submit).
   void submit(SubmitFlags flags, bool checked);

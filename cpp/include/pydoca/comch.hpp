@@ -38,12 +38,12 @@ class Client;
 enum class Counter : std::uint32_t { sent_messages = 1, sent_bytes = 2, recv_messages = 3, recv_bytes = 4 };
 
 /// Called by progress() for each message, of 0..max_msg_size() bytes, which are valid during the call only. It may
-/// send, pause, disconnect and stop; it must not throw.
-using MessageReceived = void (*)(Connection& connection, std::span<const std::byte> message,
-                                 std::uint64_t context_user_data);
+/// send, pause, disconnect and stop.
+using MessageReceived =
+    Callback<void(Connection& connection, std::span<const std::byte> message, std::uint64_t context_user_data)>;
 /// Called by progress() for a client that has connected or disconnected. successful is false for a client that was
 /// refused. It may do what MessageReceived may.
-using ConnectionChanged = void (*)(Connection& connection, bool successful, std::uint64_t context_user_data);
+using ConnectionChanged = Callback<void(Connection& connection, bool successful, std::uint64_t context_user_data)>;
 
 /// Sends one message (doca_comch_task_send). It stays submitted while the peer's queue is full, and completes when the
 /// message is on its way, not when it is received. See Task for states, threads and ownership.
@@ -134,7 +134,7 @@ class Endpoint : public Context {
   // Configuration, repeatable. Throws bad_state unless idle, invalid_value for null and for a number out of range.
   /// The callbacks, which may be the same function, and the number of tasks, in 1..max_send_tasks(info)
   /// (doca_comch_server_task_send_set_conf, doca_comch_client_task_send_set_conf).
-  void set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  void set_send_conf(TaskCallback<SendTask> on_success, TaskCallback<SendTask> on_error, std::uint32_t num_tasks);
   void set_message_received(MessageReceived callback);
   void set_max_msg_size(std::uint32_t bytes);  ///< 1..max_msg_size(info), which is the default
   /// Messages that may wait here before the sender has to, in 1..max_recv_queue_size(info); the smaller of
@@ -151,8 +151,8 @@ class Endpoint : public Context {
   /// submission to completion. bad_state unless running, not_connected when the connection is not connected,
   /// invalid_value for a message above its max_msg_size() and for a connection of another context, no_memory when all
   /// tasks are taken; task is then unchanged.
-  [[nodiscard]] Status send(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data,
-                            SendTask*& task) noexcept;
+  Status send(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data,
+              SendTask*& task) noexcept;
 
  protected:
   using Context::Context;

@@ -77,13 +77,13 @@ class Compress : public Context {
   /// The callbacks, which may be the same function, and the number of tasks
   /// (doca_compress_task_decompress_deflate_set_conf). Needed before start(), repeatable. Throws bad_state unless idle,
   /// invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
-  void set_decompress_deflate_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  void set_decompress_deflate_conf(TaskCallback<CompressDecompressDeflateTask> on_success,
+                                   TaskCallback<CompressDecompressDeflateTask> on_error, std::uint32_t num_tasks);
   std::uint32_t num_tasks() const noexcept;  ///< what set_decompress_deflate_conf() set; 0 before
 
   /// Takes a task, which is not yet submitted (doca_compress_task_decompress_deflate_alloc_init). src and dst may be
   /// null, for setters to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.
-  [[nodiscard]] Status decompress_deflate(Buf* src, Buf* dst, std::uint64_t user_data,
-                                          CompressDecompressDeflateTask*& task) noexcept;
+  Status decompress_deflate(Buf* src, Buf* dst, std::uint64_t user_data, CompressDecompressDeflateTask*& task) noexcept;
 
   std::string_view kind() const noexcept override { return "compress"; }
 

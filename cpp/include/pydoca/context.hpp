@@ -73,9 +73,9 @@ enum class ContextState : std::uint8_t { idle = 0, starting = 1, running = 2, st
 /// Thread safety: the thread of the progress engine; before connect(), one thread at a time.
 class Context : public std::enable_shared_from_this<Context> {
  public:
-  /// Called for each change, with next as state(), in start(), stop() or progress(). It may stop the context; it must
-  /// not throw.
-  using StateChanged = void (*)(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
+  /// Called for each change, with next as state(), in start(), stop() or progress(). It may stop the context.
+  using StateChanged =
+      Callback<void(std::uint64_t user_data, Context& context, ContextState previous, ContextState next)>;
 
   virtual ~Context();
   Context(const Context&) = delete;

@@ -64,7 +64,8 @@ class Dma : public Context {
   /// The callbacks, which may be the same function, and the number of tasks (doca_dma_task_memcpy_set_conf). Needed
   /// before start(), repeatable. Throws bad_state unless idle, invalid_value for a null callback and for num_tasks
   /// outside 1..max_num_tasks().
-  void set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  void set_memcpy_conf(TaskCallback<DmaMemcpyTask> on_success, TaskCallback<DmaMemcpyTask> on_error,
+                       std::uint32_t num_tasks);
   std::uint32_t num_tasks() const noexcept;  ///< what set_memcpy_conf() set; 0 before
   /// Whether tasks complete in the order in which they were submitted (doca_dma_set_ordered_completions). By default a
   /// small copy may overtake a large one. Throws bad_state unless idle.
@@ -73,7 +74,7 @@ class Dma : public Context {
 
   /// Takes a task, which is not yet submitted (doca_dma_task_memcpy_alloc_init). src and dst may be null, for setters
   /// to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.
-  [[nodiscard]] Status memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept;
+  Status memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept;
 
   std::string_view kind() const noexcept override { return "dma"; }
 

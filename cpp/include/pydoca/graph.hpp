@@ -30,9 +30,9 @@ class GraphInstance;
 class GraphNode {
  public:
   enum class Type : std::uint8_t { context, user, graph };
-  /// Runs in progress(), in the engine's thread, and must not call progress() or throw. Any status but success fails
-  /// the instance.
-  using User = Status (*)(std::uint64_t cookie);
+  /// Runs in progress(), in the engine's thread, and must not call progress(). Any status but success fails the
+  /// instance. The cookie may be a pointer.
+  using User = Callback<Status(std::uint64_t cookie)>;
 
   virtual ~GraphNode() = default;
   GraphNode(const GraphNode&) = delete;
@@ -88,8 +88,9 @@ class GraphNode {
 class Graph : public std::enable_shared_from_this<Graph> {
  public:
   /// Called by progress() when an instance has ended: it may be submitted again or destroyed, in the callback or later.
-  /// Must not call progress(), nor throw.
-  using Callback = void (*)(GraphInstance& instance, std::uint64_t instance_user_data, std::uint64_t graph_user_data);
+  /// It must not call progress().
+  using Callback =
+      pydoca::Callback<void(GraphInstance& instance, std::uint64_t instance_user_data, std::uint64_t graph_user_data)>;
 
   /// A stopped graph without nodes (doca_graph_create). Throws invalid_value for null.
   static std::shared_ptr<Graph> create(std::shared_ptr<ProgressEngine> engine);
@@ -195,7 +196,7 @@ class GraphInstance {
   /// After another status none follows: in_use while it runs and as another instance's sub-graph, invalid_value while a
   /// node has no data, bad_state in a forked child, not_permitted in another thread than the engine's, and when a root
   /// task could not be submitted before any other node had started, why.
-  [[nodiscard]] Status submit() noexcept;
+  Status submit() noexcept;
   /// Ends the instance (doca_graph_instance_destroy). in_use while it runs and while another instance has it as its
   /// sub-graph.
   Status destroy() noexcept;

@@ -14,11 +14,11 @@ namespace pydoca {
 /// fail: the object then stays as it is.
 struct GiveBack {
   /// Fails while a task that was submitted has the buf: a BufRef lives until the completion.
-  void operator()(Buf* buf) const noexcept { buf->dec_refcount(); }
+  void operator()(Buf* buf) const noexcept { static_cast<void>(buf->dec_refcount()); }
   /// Fails while the task is submitted, unless its context is stopping: a TaskRef lives until the completion.
-  void operator()(Task* task) const noexcept { task->free(); }
+  void operator()(Task* task) const noexcept { static_cast<void>(task->free()); }
   /// Fails while the instance runs: an InstanceRef lives until its callback.
-  void operator()(GraphInstance* instance) const noexcept { instance->destroy(); }
+  void operator()(GraphInstance* instance) const noexcept { static_cast<void>(instance->destroy()); }
 };
 
 /// One reference to a buf, or to a list by its head: given back at the end of the handle (doca_buf_dec_refcount).

@@ -53,7 +53,7 @@ class JobLedger {
   bool end(Member member, const Event& event) noexcept;
   bool end(Member graph, const GraphInstance& instance, std::uint64_t user_data) noexcept;
   /// Progresses the engine when no event waits. WorkQueue::progress_retrieve() says more.
-  [[nodiscard]] Status retrieve(Event& event) noexcept;
+  Status retrieve(Event& event) noexcept;
   /// Forgets the events, and what is in flight.
   void clear() noexcept;
 

@@ -57,13 +57,13 @@ class MmapAdvise : public Context {
   /// The callbacks, which may be the same function, and the number of tasks
   /// (doca_mmap_advise_task_invalidate_cache_set_conf). Needed before start(), repeatable. Throws not_permitted unless
   /// idle, as DOCA says, invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
-  void set_invalidate_cache_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  void set_invalidate_cache_conf(TaskCallback<MmapAdviseInvalidateCacheTask> on_success,
+                                 TaskCallback<MmapAdviseInvalidateCacheTask> on_error, std::uint32_t num_tasks);
   std::uint32_t num_tasks() const noexcept;  ///< what set_invalidate_cache_conf() set; 0 before
 
   /// Takes a task, which is not yet submitted (doca_mmap_advise_task_invalidate_cache_alloc_init). buf may be null, for
   /// the setter to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.
-  [[nodiscard]] Status invalidate_cache(Buf* buf, std::uint64_t user_data,
-                                        MmapAdviseInvalidateCacheTask*& task) noexcept;
+  Status invalidate_cache(Buf* buf, std::uint64_t user_data, MmapAdviseInvalidateCacheTask*& task) noexcept;
 
   std::string_view kind() const noexcept override { return "mmap advise"; }
 

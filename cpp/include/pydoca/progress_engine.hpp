@@ -112,7 +112,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// thread keep their order. The submission is that of Task::try_submit(); when it fails, the task completes with its
   /// status, by the error callback, and its context runs on. invalid_value for a task of another engine, bad_state when
   /// the task was handed over already and in a forked child; the task is then the caller's as before.
-  [[nodiscard]] Status submit_threadsafe(Task& task) noexcept;
+  Status submit_threadsafe(Task& task) noexcept;
 
   /// Whether this process was forked from the engine's. Any thread may call it.
   bool is_inherited() const noexcept;

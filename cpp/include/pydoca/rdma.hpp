@@ -206,10 +206,10 @@ class Rdma : public Context {
   static constexpr std::chrono::milliseconds default_connection_request_timeout{2000};
   static constexpr std::uint8_t retry_for_ever = 7;
 
-  // Called by progress(); they may make and end connections, submit tasks and stop the context, and must not throw.
-  using ConnectionRequested = void (*)(RdmaConnection& connection, std::uint64_t context_user_data);
-  using ConnectionChanged = void (*)(RdmaConnection& connection, std::uint64_t connection_user_data,
-                                     std::uint64_t context_user_data);
+  // Called by progress(); they may make and end connections, submit tasks and stop the context.
+  using ConnectionRequested = Callback<void(RdmaConnection& connection, std::uint64_t context_user_data)>;
+  using ConnectionChanged =
+      Callback<void(RdmaConnection& connection, std::uint64_t connection_user_data, std::uint64_t context_user_data)>;
 
   /// An idle context on device (doca_rdma_create). Throws invalid_value for null, bad_state when the device is closed,
   /// not_supported, with the reason, when it has no RDMA.
@@ -237,7 +237,8 @@ class Rdma : public Context {
   /// The callbacks, which may be the same function, and the number of tasks of a kind (doca_rdma_task_<kind>_set_conf),
   /// in 1..max_recv_queue_size(info) for receives, 1..max_send_queue_size(info) for others. Throws not_supported for a
   /// kind that the device lacks, invalid_value for another number and for a null callback.
-  void set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  void set_conf(RdmaTaskKind kind, TaskCallback<RdmaTask> on_success, TaskCallback<RdmaTask> on_error,
+                std::uint32_t num_tasks);
   /// request may be null for a context that does not listen. Each of the others may be null: that change is not
   /// reported.
   void set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
@@ -308,30 +309,25 @@ class Rdma : public Context {
   // may set later, see RdmaTask. immediate_data is big-endian. bad_state unless running, invalid_value for another
   // context's connection, not_connected for one that is not established, no_memory when all tasks of the kind are taken
   // or none are configured; task is then unchanged.
-  [[nodiscard]] Status receive(Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status send(RdmaConnection& connection, Buf* src, std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status send_imm(RdmaConnection& connection, Buf* src, std::uint32_t immediate_data,
-                                std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status read(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data,
-                            RdmaTask*& task) noexcept;
-  [[nodiscard]] Status write(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data,
-                             RdmaTask*& task) noexcept;
-  [[nodiscard]] Status write_imm(RdmaConnection& connection, Buf* src, Buf* dst, std::uint32_t immediate_data,
-                                 std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status atomic_cmp_swp(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t cmp_data,
-                                      std::uint64_t swap_data, std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status atomic_fetch_add(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t add_data,
-                                        std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status remote_net_sync_event_get(RdmaConnection& connection,
-                                                 const std::shared_ptr<SyncEventRemoteNet>& event, Buf* dst,
-                                                 std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status remote_net_sync_event_notify_set(RdmaConnection& connection,
-                                                        const std::shared_ptr<SyncEventRemoteNet>& event, Buf* src,
-                                                        std::uint64_t user_data, RdmaTask*& task) noexcept;
-  [[nodiscard]] Status remote_net_sync_event_notify_add(RdmaConnection& connection,
-                                                        const std::shared_ptr<SyncEventRemoteNet>& event, Buf* result,
-                                                        std::uint64_t add_data, std::uint64_t user_data,
-                                                        RdmaTask*& task) noexcept;
+  Status receive(Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status send(RdmaConnection& connection, Buf* src, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status send_imm(RdmaConnection& connection, Buf* src, std::uint32_t immediate_data, std::uint64_t user_data,
+                  RdmaTask*& task) noexcept;
+  Status read(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status write(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status write_imm(RdmaConnection& connection, Buf* src, Buf* dst, std::uint32_t immediate_data,
+                   std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status atomic_cmp_swp(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t cmp_data,
+                        std::uint64_t swap_data, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status atomic_fetch_add(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t add_data,
+                          std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status remote_net_sync_event_get(RdmaConnection& connection, const std::shared_ptr<SyncEventRemoteNet>& event,
+                                   Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status remote_net_sync_event_notify_set(RdmaConnection& connection, const std::shared_ptr<SyncEventRemoteNet>& event,
+                                          Buf* src, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  Status remote_net_sync_event_notify_add(RdmaConnection& connection, const std::shared_ptr<SyncEventRemoteNet>& event,
+                                          Buf* result, std::uint64_t add_data, std::uint64_t user_data,
+                                          RdmaTask*& task) noexcept;
 
   std::string_view kind() const noexcept override { return "rdma"; }
 

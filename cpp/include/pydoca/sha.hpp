@@ -116,21 +116,21 @@ class Sha : public Context {
   /// The callbacks, which may be the same function, and the number of tasks: a count, while doca_sha_task_hash_set_conf
   /// takes its logarithm. One of the two confs is needed before start(); repeatable. Throws bad_state unless idle,
   /// invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
-  void set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  void set_hash_conf(TaskCallback<ShaHashTask> on_success, TaskCallback<ShaHashTask> on_error, std::uint32_t num_tasks);
   std::uint32_t num_tasks() const noexcept;  ///< what set_hash_conf() set; 0 before
   /// The same for tasks that hash piece by piece (doca_sha_task_partial_hash_set_conf).
-  void set_partial_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  void set_partial_hash_conf(TaskCallback<ShaPartialHashTask> on_success, TaskCallback<ShaPartialHashTask> on_error,
+                             std::uint32_t num_tasks);
   std::uint32_t num_partial_hash_tasks() const noexcept;
 
   /// Takes a task, which is not yet submitted (doca_sha_task_hash_alloc_init). src and dst may be null, for setters to
   /// set. invalid_value for a number that is not an algorithm, bad_state unless running, no_memory when num_tasks are
   /// taken; task is then unchanged.
-  [[nodiscard]] Status hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
-                            ShaHashTask*& task) noexcept;
+  Status hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data, ShaHashTask*& task) noexcept;
 
   /// The same for the first piece of a message (doca_sha_task_partial_hash_alloc_init).
-  [[nodiscard]] Status partial_hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
-                                    ShaPartialHashTask*& task) noexcept;
+  Status partial_hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
+                      ShaPartialHashTask*& task) noexcept;
 
   std::string_view kind() const noexcept override { return "sha"; }
 

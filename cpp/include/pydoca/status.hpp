@@ -10,7 +10,7 @@
 
 namespace pydoca {
 
-enum class Status : std::uint32_t {
+enum class [[nodiscard]] Status : std::uint32_t {
   success = 0,
   unknown = 1,
   not_permitted = 2,
@@ -59,11 +59,14 @@ class Error : public std::runtime_error {
  public:
   Error(Status status, const std::string& message);
 
-  [[nodiscard]] Status status() const noexcept { return status_; }
+  Status status() const noexcept { return status_; }
 
  private:
   Status status_;
 };
+
+/// Throws an Error unless status is success: "what: error_descr(status)", for programs that prefer exceptions.
+void require(Status status, std::string_view what);
 
 }  // namespace pydoca
 

@@ -161,22 +161,22 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   // Synchronous operations, from any thread. bad_state unless the event is synchronous; not_connected when its exporter
   // has stopped it; connection_reset when its exporter has died. An update wakes the waits and sleeping engines of all
   // processes.
-  [[nodiscard]] Status get(std::uint64_t& value) const noexcept;
-  [[nodiscard]] Status update_set(std::uint64_t value) noexcept;
+  Status get(std::uint64_t& value) const noexcept;
+  Status update_set(std::uint64_t value) noexcept;
   /// Adds modulo 2^64; previous receives the value before.
-  [[nodiscard]] Status update_add(std::uint64_t increment, std::uint64_t& previous) noexcept;
+  Status update_add(std::uint64_t increment, std::uint64_t& previous) noexcept;
 
   // Waits, which block until the value of the event, masked by mask, is greater than value, equal to it, or not. Any
   // mask will do; the tasks of the context take fewer. time_out after timeout; again when an interrupt ended the wait;
   // connection_reset also for the death of a process that had imported the event, which all waits of that time report,
   // or the next one; not_connected while only importers can change the event and all of them have gone
   // (set_outlives_importers()); driver when the device was removed; bad_state when another thread stopped the event.
-  [[nodiscard]] Status wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
-                               std::chrono::nanoseconds timeout = forever) noexcept;
-  [[nodiscard]] Status wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
-                               std::chrono::nanoseconds timeout = forever) noexcept;
-  [[nodiscard]] Status wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
-                                std::chrono::nanoseconds timeout = forever) noexcept;
+  Status wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                 std::chrono::nanoseconds timeout = forever) noexcept;
+  Status wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                 std::chrono::nanoseconds timeout = forever) noexcept;
+  Status wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                  std::chrono::nanoseconds timeout = forever) noexcept;
 
   /// Whether it is in the synchronous mode and not stopped.
   bool is_started() const noexcept;

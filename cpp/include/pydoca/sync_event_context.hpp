@@ -112,15 +112,15 @@ class SyncEventContext : public Context {
   /// (doca_sync_event_task_<name>_set_conf). One operation at least needs it before start(); repeatable. Throws
   /// not_permitted unless idle, as DOCA says, not_supported for a wait on a device without waits, invalid_value for a
   /// null callback and for num_tasks outside 1..max_num_tasks().
-  void set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
-                std::uint32_t num_tasks);
+  void set_conf(SyncEventOperation operation, TaskCallback<SyncEventTask> on_success,
+                TaskCallback<SyncEventTask> on_error, std::uint32_t num_tasks);
   std::uint32_t num_tasks(SyncEventOperation operation) const noexcept;  ///< what set_conf() set; 0 before
 
   /// Takes a task, which is not yet submitted (doca_sync_event_task_<name>_alloc_init). mask is for waits, value for
   /// all but get. bad_state unless running, no_memory when all tasks of the operation are taken or none are configured;
   /// task is then unchanged.
-  [[nodiscard]] Status allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
-                                std::uint64_t user_data, SyncEventTask*& task) noexcept;
+  Status allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask, std::uint64_t user_data,
+                  SyncEventTask*& task) noexcept;
 
   /// Ends a pending wait: it completes with shutdown, by progress(), and the context runs on. DOCA has no such call.
   /// bad_state unless the task is a wait of this context that was submitted and has not ended.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/callback.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/types.hpp"
 
@@ -24,6 +25,13 @@ namespace pydoca {
 
 class Context;
 class ProgressEngine;
+class Task;
+
+/// Called by progress() when a task, which is a T, has completed: it is idle then, and its bufs are free. The callback
+/// may submit, free and take tasks, and stop the context; it must not call progress(). The user data are the task's and
+/// the context's.
+template <typename T>
+using TaskCallback = Callback<void(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data), T>;
 
 /// How many tasks of a context, or of all contexts of an engine, so far: numbers that only grow.
 struct TaskStats {
@@ -49,9 +57,8 @@ struct TaskStats {
 /// explain() allocates memory here.
 class Task {
  public:
-  /// Called by progress() for a completion, when the task is idle and its bufs are free. It may submit, free and take
-  /// tasks, and stop the context; it must not call progress(), nor throw.
-  using Callback = void (*)(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data);
+  /// What the engine calls: see TaskCallback.
+  using Callback = TaskCallback<Task>::Raw;
   enum class State : std::uint8_t {
     free,       ///< the pool has it
     idle,       ///< the caller's: allocated, or completed
@@ -69,10 +76,10 @@ class Task {
   /// unless the context is running and the task idle, and in a forked child; not_permitted in a thread that is not the
   /// progress engine's; in_use while another task fills the destination; again while the queue is full; and what the
   /// library adds.
-  [[nodiscard]] Status submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
+  Status submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
   /// The same after validating the operands (doca_task_try_submit): invalid_value for a fault that this side can see.
   /// explain() says which.
-  [[nodiscard]] Status try_submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
+  Status try_submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
   /// Gives the slot back to the pool (doca_task_free), and lets go of what the task refers to. While it
   /// is submitted and its context is stopping, this takes effect at completion, and no callback follows. in_use while
   /// it is submitted otherwise, or was handed to ProgressEngine::submit_threadsafe(); bad_state when it is free

@@ -136,17 +136,17 @@ class WorkQueue {
   // Hands the job to its context: success, and progress_retrieve() will give its event. invalid_value for what the
   // device refuses, not_found unless ctx was added, no_memory when depth jobs are not retrieved, bad_state when the
   // context has stopped (doca_workq_submit).
-  [[nodiscard]] Status submit(const DmaMemcpyJob& job) noexcept;
-  [[nodiscard]] Status submit(const ShaJob& job) noexcept;
+  Status submit(const DmaMemcpyJob& job) noexcept;
+  Status submit(const ShaJob& job) noexcept;
   /// Also in_use while the session has a piece in flight; bad_state for is_final of the first piece, for a resp_buf or
   /// an algorithm that changes within a message, and for a piece after the last.
-  [[nodiscard]] Status submit(const ShaPartialJob& job) noexcept;
-  [[nodiscard]] Status submit(const SyncEventJob& job) noexcept;
+  Status submit(const ShaPartialJob& job) noexcept;
+  Status submit(const SyncEventJob& job) noexcept;
 
   /// A job that has ended: success, or io_failed when it has failed, with the event in both cases. An instance of a
   /// graph that has ended: again for each of its nodes that has run, those of sub-graphs apart; then success, also when
   /// the instance failed, which event.result says. again: nothing has ended yet (doca_workq_progress_retrieve).
-  [[nodiscard]] Status progress_retrieve(Event& event) noexcept { return ledger_.retrieve(event); }
+  Status progress_retrieve(Event& event) noexcept { return ledger_.retrieve(event); }
 
   /// A graph whose instances submit() takes; do not change its conf (doca_graph_create, doca_graph_workq_add). Throws
   /// invalid_value for 0 instances.
@@ -155,7 +155,7 @@ class WorkQueue {
   /// not_permitted while an event of it is not retrieved, in_use while instances exist.
   void remove(Graph& graph);
   /// Runs the instance once (doca_workq_graph_submit). It answers as for jobs, and as GraphInstance::submit().
-  [[nodiscard]] Status submit(GraphInstance& instance, std::uint64_t user_data) noexcept;
+  Status submit(GraphInstance& instance, std::uint64_t user_data) noexcept;
 
   /// Whether the program sleeps at event_handle() between looks; false at first, when it polls. All contexts can wake
   /// it, so none refuses with not_supported (doca_workq_set_event_driven_enable). Throws bad_state while an event is
@@ -196,8 +196,8 @@ class WorkQueue {
   template <class Library, class Take>
   Status submit_new(Library* ctx, Buf* filled, const Take& take) noexcept;
   template <const JobTraits& jobs>
-  static void task_ended(Task& task, std::uint64_t user_data, std::uint64_t member);
-  static void graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t member);
+  static void task_ended(Task& task, std::uint64_t user_data, std::uint64_t member) noexcept;
+  static void graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t member) noexcept;
 
   const std::shared_ptr<ProgressEngine> engine_ = ProgressEngine::create();
   JobLedger ledger_;

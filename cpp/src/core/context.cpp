@@ -205,7 +205,7 @@ void Context::complete_aside(Task& task) noexcept {
   Task::Observer* const observer = (detour & Task::observed) != 0 ? task.observer_ : nullptr;
   const Status status = task.status_;
   if ((detour & Task::freed) != 0) {
-    task.free();
+    static_cast<void>(task.free());  // idle now
   }
   if (observer == nullptr) {
     return;

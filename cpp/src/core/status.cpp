@@ -1,5 +1,7 @@
 #include <pydoca/status.hpp>
 
+#include "detail/concat.hpp"
+
 #include <array>
 
 namespace pydoca {
@@ -65,5 +67,11 @@ std::string_view error_name(Status status) noexcept { return entry(status).name;
 std::string_view error_descr(Status status) noexcept { return entry(status).descr; }
 
 Error::Error(Status status, const std::string& message) : std::runtime_error(visible(message)), status_(status) {}
+
+void require(Status status, std::string_view what) {
+  if (status != Status::success) {
+    throw Error(status, detail::concat(what, ": ", error_descr(status)));
+  }
+}
 
 }  // namespace pydoca

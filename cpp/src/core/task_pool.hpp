@@ -34,7 +34,7 @@ class TaskPool {
   std::uint32_t num_tasks() const noexcept { return num_tasks_; }
   /// Its tasks complete without a callback from now on.
   void silence() noexcept {
-    on_success_ = on_error_ = [](Task&, std::uint64_t, std::uint64_t) {};
+    on_success_ = on_error_ = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   }
   /// Never null in a configured pool.
   Task::Callback callback(Status status) const noexcept { return status == Status::success ? on_success_ : on_error_; }

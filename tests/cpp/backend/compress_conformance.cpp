@@ -115,7 +115,7 @@ TEST_P(CompressConformance, WhatCannotBeExpandedFailsTheTaskAndTheContext) {
     EXPECT_EQ(rig->completions.back().status, Status::io_failed);
     ASSERT_TRUE(progress_until(*pe, [&] { return rig->compress->state() == ContextState::idle; }));
     EXPECT_EQ(rig->compress->failure(), Status::io_failed);
-    rig->compress->start();
+    EXPECT_EQ(rig->compress->start(), Status::success);
   }
   Buf* const to = target(0, 1000);
   rig->submitted(source(good), to);
@@ -130,7 +130,7 @@ TEST_P(CompressConformance, AStopWithTasksInFlightBringsThemAllBack) {
   for (std::size_t i = 0; i < num_tasks; ++i) {
     rig->submitted(from, target(i * len, len));
   }
-  rig->compress->stop();
+  EXPECT_EQ(rig->compress->stop(), Status::in_progress);
   ASSERT_TRUE(progress_until(*pe, [&] { return rig->compress->state() == ContextState::idle; }));
   EXPECT_EQ(rig->completions.size(), num_tasks);
   for (const auto& completion : rig->completions) {

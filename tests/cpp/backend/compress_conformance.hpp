@@ -28,13 +28,13 @@ class CompressConformance : public Conformance {
     src.emplace(device, size);
     dst.emplace(device, size);
     rig.emplace(device, pe, num_tasks);
-    rig->compress->start();
+    EXPECT_EQ(rig->compress->start(), Status::success);
   }
   void TearDown() override {
     if (!rig) {
       return;
     }
-    rig->compress->stop();
+    EXPECT_EQ(rig->compress->stop(), Status::success);
     EXPECT_TRUE(progress_until(*pe, [&] { return rig->compress->state() == ContextState::idle; }));
     for (Buf* const buf : held) {
       EXPECT_EQ(buf->dec_refcount(), Status::success);

@@ -256,7 +256,7 @@ TEST_P(DmaConformance, ADestinationThatMayNotBeWrittenFailsTheTaskAndTheContext)
   EXPECT_EQ(to->dec_refcount(), Status::success);
   fixed.mmap->close();
 
-  rig->dma->start();
+  EXPECT_EQ(rig->dma->start(), Status::success);
   rig->submitted(source(0, 64), target(0, 64));
   ASSERT_TRUE(wait_for(2));
   EXPECT_EQ(status_of_last(), Status::success) << "a failed context can be started again";
@@ -286,7 +286,7 @@ TEST_P(DmaConformance, AStopWithTasksInFlightBringsThemAllBack) {
   for (std::size_t i = 0; i < num_tasks; ++i) {
     rig->submitted(source(i * 1000, 1000), target(i * 1000, 1000));
   }
-  rig->dma->stop();
+  EXPECT_EQ(rig->dma->stop(), Status::in_progress);
   ASSERT_TRUE(progress_until(*pe, [&] { return rig->dma->state() == ContextState::idle; }));
   EXPECT_EQ(rig->completions.size(), num_tasks);
   for (const auto& completion : rig->completions) {
@@ -296,13 +296,13 @@ TEST_P(DmaConformance, AStopWithTasksInFlightBringsThemAllBack) {
 
 TEST_P(DmaConformance, TwoContextsShareAnEngine) {
   DmaRig other(device, pe, 4);
-  other.dma->start();
+  EXPECT_EQ(other.dma->start(), Status::success);
   rig->submitted(source(0, 5000), target(0, 5000));
   other.submitted(source(5000, 5000), target(5000, 5000));
   EXPECT_TRUE(wait_for(1));
   EXPECT_TRUE(progress_until(*pe, [&] { return other.completions.size() == 1; }));
   expect_copied(0, 0, 10000);
-  other.dma->stop();
+  EXPECT_EQ(other.dma->stop(), Status::success);
   EXPECT_TRUE(progress_until(*pe, [&] { return other.dma->state() == ContextState::idle; }));
   other.dma->close();
 }

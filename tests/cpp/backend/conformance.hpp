@@ -77,13 +77,13 @@ class DmaConformance : public Conformance {
     dst.emplace(device, max_size());
     fill_pattern(src->bytes, 1);
     rig.emplace(device, pe, num_tasks);
-    rig->dma->start();
+    EXPECT_EQ(rig->dma->start(), Status::success);
   }
   void TearDown() override {
     if (!rig) {
       return;
     }
-    rig->dma->stop();
+    EXPECT_EQ(rig->dma->stop(), Status::success);
     EXPECT_TRUE(progress_until(*pe, [&] { return rig->dma->state() == ContextState::idle; }));
     for (Buf* const buf : held) {
       EXPECT_EQ(buf->dec_refcount(), Status::success);

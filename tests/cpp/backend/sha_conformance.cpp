@@ -86,7 +86,7 @@ TEST_P(ShaConformance, ADestinationThatMayNotBeWrittenFailsTheTaskAndTheContext)
   EXPECT_EQ(to->dec_refcount(), Status::success);
   fixed.mmap->close();
 
-  rig->sha->start();
+  EXPECT_EQ(rig->sha->start(), Status::success);
   rig->submitted(source("abc"), target());
   ASSERT_TRUE(wait_for(2));
   EXPECT_EQ(rig->completions.back().status, Status::success) << "a failed context can be started again";
@@ -97,7 +97,7 @@ TEST_P(ShaConformance, AStopWithTasksInFlightBringsThemAllBack) {
   for (std::size_t i = 0; i < num_tasks; ++i) {
     rig->submitted(from, target(i * 64));
   }
-  rig->sha->stop();
+  EXPECT_EQ(rig->sha->stop(), Status::in_progress);
   ASSERT_TRUE(progress_until(*pe, [&] { return rig->sha->state() == ContextState::idle; }));
   EXPECT_EQ(rig->completions.size(), num_tasks);
   for (const auto& completion : rig->completions) {
@@ -114,7 +114,7 @@ TEST_P(ShaConformance, AnEngineOfCopiesAndOfHashesServesBoth) {
   Buf* const from = source("a", len);
   Buf* const to = bufs.by_addr(copy, 0, len);
   DmaRig other(device, pe, 4);
-  other.dma->start();
+  EXPECT_EQ(other.dma->start(), Status::success);
   rig->submitted(from, target());
   other.submitted(from, to);
   EXPECT_TRUE(wait_for(1));
@@ -122,7 +122,7 @@ TEST_P(ShaConformance, AnEngineOfCopiesAndOfHashesServesBoth) {
   EXPECT_EQ(rig->completions.back().status, Status::success);
   EXPECT_TRUE(same(copy.bytes, std::span(src->bytes).first(len)));
   EXPECT_EQ(to->dec_refcount(), Status::success);
-  other.dma->stop();
+  EXPECT_EQ(other.dma->stop(), Status::success);
   EXPECT_TRUE(progress_until(*pe, [&] { return other.dma->state() == ContextState::idle; }));
   other.dma->close();
 }

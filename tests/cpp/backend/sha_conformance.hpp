@@ -30,13 +30,13 @@ class ShaConformance : public Conformance {
     src.emplace(device, size + 1);
     dst.emplace(device, std::size_t{64} * num_tasks);
     rig.emplace(device, pe, num_tasks);
-    rig->sha->start();
+    EXPECT_EQ(rig->sha->start(), Status::success);
   }
   void TearDown() override {
     if (!rig) {
       return;
     }
-    rig->sha->stop();
+    EXPECT_EQ(rig->sha->stop(), Status::success);
     EXPECT_TRUE(progress_until(*pe, [&] { return rig->sha->state() == ContextState::idle; }));
     for (Buf* const buf : held) {
       EXPECT_EQ(buf->dec_refcount(), Status::success);

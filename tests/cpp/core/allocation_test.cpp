@@ -27,9 +27,9 @@ class AllocationTest : public testing::Test {
     pe_->connect(dma_);
     ASSERT_EQ(dma_->start(), Status::success);
   }
-  static void count(Task& task, std::uint64_t, std::uint64_t counter) {
+  static void count(Task& task, std::uint64_t, std::uint64_t counter) noexcept {
     ++*std::bit_cast<std::uint64_t*>(counter);
-    task.free();
+    EXPECT_EQ(task.free(), Status::success);
   }
   void copy_once(std::size_t len, SubmitFlags flags) {
     Buf* src = nullptr;
@@ -98,17 +98,17 @@ TEST_F(AllocationTest, NoneInBufsAndLists) {
               std::array<Buf*, 16> bufs{};
               for (int i = 0; i < 1000; ++i) {
                 for (Buf*& buf : bufs) {
-                  bufs_.inventory->get_by_addr(src_.mmap, src_.addr(), 64, buf);
+                  EXPECT_EQ(bufs_.inventory->get_by_addr(src_.mmap, src_.addr(), 64, buf), Status::success);
                 }
                 for (std::size_t k = 1; k < bufs.size(); ++k) {
-                  bufs[0]->chain(*bufs[k]);
+                  EXPECT_EQ(bufs[0]->chain(*bufs[k]), Status::success);
                 }
                 Buf* copy = nullptr;
-                bufs_.inventory->dup(*bufs[0], copy);
-                bufs[0]->unchain(*bufs[8]);
-                bufs[0]->dec_refcount();
-                bufs[8]->dec_refcount();
-                copy->dec_refcount();
+                EXPECT_EQ(bufs_.inventory->dup(*bufs[0], copy), Status::success);
+                EXPECT_EQ(bufs[0]->unchain(*bufs[8]), Status::success);
+                EXPECT_EQ(bufs[0]->dec_refcount(), Status::success);
+                EXPECT_EQ(bufs[8]->dec_refcount(), Status::success);
+                EXPECT_EQ(copy->dec_refcount(), Status::success);
               }
             }),
             0U);

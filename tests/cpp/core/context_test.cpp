@@ -60,21 +60,22 @@ TEST_F(ContextTest, StopOnIdleDoesNothing) {
 
 TEST_F(ContextTest, NeedsAProgressEngineToStart) {
   const auto lonely = Dma::create(device);
-  lonely->set_memcpy_conf([](Task&, std::uint64_t, std::uint64_t) {}, [](Task&, std::uint64_t, std::uint64_t) {}, 1);
-  EXPECT_EQ(thrown_by([&] { lonely->start(); }), Status::not_connected);
+  lonely->set_memcpy_conf([](Task&, std::uint64_t, std::uint64_t) noexcept {},
+                          [](Task&, std::uint64_t, std::uint64_t) noexcept {}, 1);
+  EXPECT_EQ(thrown_by([&] { return lonely->start(); }), Status::not_connected);
   EXPECT_EQ(lonely->state(), State::idle);
 }
 
 TEST_F(ContextTest, NeedsAConfigurationToStart) {
   const auto bare = Dma::create(device);
   pe->connect(bare);
-  EXPECT_EQ(thrown_by([&] { bare->start(); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { return bare->start(); }), Status::invalid_value);
   EXPECT_EQ(bare->state(), State::idle);
 }
 
 TEST_F(ContextTest, RefusesToStartTwice) {
   ASSERT_EQ(rig.dma->start(), Status::success);
-  EXPECT_EQ(thrown_by([&] { rig.dma->start(); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { return rig.dma->start(); }), Status::bad_state);
   EXPECT_EQ(rig.dma->state(), State::running);
 }
 
@@ -90,7 +91,7 @@ TEST_F(ContextTest, ConnectsOnceAndOnlyIdle) {
 
 TEST_F(ContextTest, RefusesConfigurationUnlessIdle) {
   ASSERT_EQ(rig.dma->start(), Status::success);
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   EXPECT_EQ(thrown_by([&] { rig.dma->set_memcpy_conf(callback, callback, 1); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { rig.dma->set_ordered_completions(true); }), Status::bad_state);
 }
@@ -103,7 +104,7 @@ TEST_F(ContextTest, RefusesToCloseUnlessIdle) {
   rig.dma->close();
   rig.dma->close();
   EXPECT_TRUE(rig.dma->is_closed());
-  EXPECT_EQ(thrown_by([&] { rig.dma->start(); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { return rig.dma->start(); }), Status::bad_state);
   EXPECT_EQ(pe->num_contexts(), 0U);
 }
 
@@ -221,7 +222,8 @@ TEST_F(ContextTest, StopInACallbackAnswersInProgress) {
 
 TEST_F(ContextTest, StopInTheStateCallbackIsHarmless) {
   ASSERT_EQ(rig.dma->start(), Status::success);
-  rig.dma->set_state_changed([](std::uint64_t, Context& context, State, State) { context.stop(); });
+  rig.dma->set_state_changed(
+      [](std::uint64_t, Context& context, State, State) noexcept { static_cast<void>(context.stop()); });
   EXPECT_EQ(rig.dma->stop(), Status::success);
   EXPECT_EQ(rig.dma->state(), State::idle);
   ASSERT_EQ(rig.dma->start(), Status::success);
@@ -286,7 +288,7 @@ TEST_F(ContextTest, IsIdleAfterAFailureOnlyWhenEveryTaskIsFreed) {
 TEST_F(ContextTest, ReconfiguresBetweenRuns) {
   ASSERT_EQ(rig.dma->start(), Status::success);
   ASSERT_EQ(rig.dma->stop(), Status::success);
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   rig.dma->set_memcpy_conf(callback, callback, 5);
   EXPECT_EQ(rig.dma->num_tasks(), 5U);
   rig.dma->set_memcpy_conf(callback, callback, 1);

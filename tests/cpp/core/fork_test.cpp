@@ -90,7 +90,7 @@ TEST(Fork, AChildCannotStartOnAnInheritedDevice) {
   if (child == 0) {
     const auto pe = ProgressEngine::create();
     DmaRig rig(all.device, pe, 1);
-    ::_exit(thrown_by([&] { rig.dma->start(); }) == Status::bad_state ? 0 : 1);
+    ::_exit(thrown_by([&] { return rig.dma->start(); }) == Status::bad_state ? 0 : 1);
   }
   EXPECT_EQ(exit_code_of(child), 0);
 }
@@ -108,7 +108,7 @@ TEST(Fork, AChildOpensADeviceOfItsOwn) {
     MappedBytes dst{device, 64};
     Bufs bufs{2};
     src.bytes[5] = std::byte{7};
-    rig.dma->start();
+    EXPECT_EQ(rig.dma->start(), Status::success);
     rig.submitted(bufs.by_data(src, 0, 64), bufs.by_addr(dst, 0, 64));
     rig.progress_until(1);
     const bool opened_again = all.backend.open_device() == device;

@@ -37,7 +37,7 @@ TEST_F(Handles, AFunctionThatFailsLeavesAHandleAsItWas) {
 }
 
 TEST_F(Handles, ATaskIsFreedAtTheEnd) {
-  rig.dma->start();
+  EXPECT_EQ(rig.dma->start(), Status::success);
   DmaMemcpyTask* first = nullptr;
   {
     TaskRef<DmaMemcpyTask> task;
@@ -49,9 +49,9 @@ TEST_F(Handles, ATaskIsFreedAtTheEnd) {
 
 TEST_F(Handles, AnInstanceIsDestroyedAtTheEnd) {
   const auto graph = Graph::create(pe);
-  graph->set_conf([](GraphInstance&, std::uint64_t, std::uint64_t) {},
-                  [](GraphInstance&, std::uint64_t, std::uint64_t) {}, 1);
-  rig.dma->start();
+  graph->set_conf([](GraphInstance&, std::uint64_t, std::uint64_t) noexcept {},
+                  [](GraphInstance&, std::uint64_t, std::uint64_t) noexcept {}, 1);
+  EXPECT_EQ(rig.dma->start(), Status::success);
   graph->node_from_context(rig.dma);
   graph->start();
   {

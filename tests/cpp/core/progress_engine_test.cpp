@@ -184,7 +184,7 @@ TEST_F(ProgressEngineTest, BelongsToTheFirstThreadThatUsesIt) {
     drained = pe->drain(10);
     check = pe->check_thread();
     description = pe->describe_thread();
-    start = thrown_by([&] { other.dma->start(); });
+    start = thrown_by([&] { return other.dma->start(); });
     connect = thrown_by([&] { pe->connect(unconnected); });
     mode = thrown_by([&] { pe->set_event_mode(EventMode::progress_all); });
   }).join();
@@ -259,7 +259,7 @@ TEST_F(ProgressEngineTest, AContextStopsOnlyOnceWhatWasHandedOverHasCompleted) {
 TEST_F(ProgressEngineTest, ForgetsWhatWasHandedOverOfADestroyedContext) {
   {
     DmaRig other(device, pe, 2);
-    other.dma->start();
+    EXPECT_EQ(other.dma->start(), Status::success);
     EXPECT_EQ(pe->submit_threadsafe(other.task(nullptr, nullptr)), Status::success);
     EXPECT_EQ(pe->submit_threadsafe(rig.task(nullptr, nullptr, 1)), Status::success);
     EXPECT_EQ(pe->submit_threadsafe(other.task(nullptr, nullptr)), Status::success);
@@ -317,10 +317,11 @@ TEST_F(ProgressEngineTest, IsOfNoUseInAForkedChild) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const bool refused =
-        pe->check_thread() == Status::bad_state && pe->progress() == 0 && pe->drain(1) == 0 &&
-        task.submit() == Status::not_permitted && pe->describe_thread().find("fork") != std::string::npos &&
-        pe->submit_threadsafe(task) == Status::bad_state && thrown_by([&] { rig.dma->stop(); }) == Status::bad_state;
+    const bool refused = pe->check_thread() == Status::bad_state && pe->progress() == 0 && pe->drain(1) == 0 &&
+                         task.submit() == Status::not_permitted &&
+                         pe->describe_thread().find("fork") != std::string::npos &&
+                         pe->submit_threadsafe(task) == Status::bad_state &&
+                         thrown_by([&] { return rig.dma->stop(); }) == Status::bad_state;
     ::_exit(refused ? 0 : 1);
   }
   EXPECT_EQ(exit_code_of(child), 0);

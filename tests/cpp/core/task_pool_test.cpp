@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-void ignore(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*context_user_data*/) {}
-void fail(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*context_user_data*/) {}
+void ignore(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*context_user_data*/) noexcept {}
+void fail(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*context_user_data*/) noexcept {}
 
 /// A context that only counts its tasks that are alive.
 class CountingContext final : public LibraryContext<Context> {

@@ -63,7 +63,7 @@ TEST(Trace, RefusesImpossibleSizes) {
 using TraceOfDma = DmaTest;
 
 TEST_F(TraceOfDma, HasTasksWithTheNamesOfTheirContextAndDevice) {
-  rig.dma->start();
+  EXPECT_EQ(rig.dma->start(), Status::success);
   const auto running = own_trace();
   submit_small(0, 0);
   rig.progress_until(1);
@@ -84,7 +84,7 @@ TEST_F(TraceOfDma, HasTasksWithTheNamesOfTheirContextAndDevice) {
 }
 
 TEST_F(TraceOfDma, HasStatesAndFailures) {
-  rig.dma->start();
+  EXPECT_EQ(rig.dma->start(), Status::success);
   const auto running = own_trace();
   Buf* const src = hold(bufs.by_data(src_memory, 0, 64));
   rig.submitted(src, hold(bufs.by_addr(dst_memory, 0, 32)));  // too small
@@ -102,7 +102,7 @@ TEST_F(TraceOfDma, HasStatesAndFailures) {
 }
 
 TEST_F(TraceOfDma, TasksThatItHasSeenSubmittedCompleteAsUsualAfterItsEnd) {
-  rig.dma->start();
+  EXPECT_EQ(rig.dma->start(), Status::success);
   const auto running = own_trace();
   submit_small(1, 0);
   running->stop();

@@ -84,7 +84,7 @@ class Copier {
     run_until(*engine, link, [this] { return is_done_; });
     return status_;
   }
-  static void completed(Task& task, std::uint64_t, std::uint64_t self) {
+  static void completed(Task& task, std::uint64_t, std::uint64_t self) noexcept {
     auto& copier = *std::bit_cast<Copier*>(self);
     copier.status_ = task.status();
     copier.is_done_ = true;

@@ -22,7 +22,7 @@ constexpr std::uint16_t crash_port = 13577;
 class Party {
  public:
   explicit Party(const char* function) : rig_(function), memory_(rig_.device, memory_size) {
-    rig_.rdma->start();
+    EXPECT_EQ(rig_.rdma->start(), Status::success);
     rig_.on_request = [this](RdmaConnection& connection) { accept(connection); };
   }
 
@@ -55,7 +55,7 @@ class Party {
     connection_.reset();
     rig_.stop();
     rig_.free_bufs();
-    rig_.rdma->start();
+    EXPECT_EQ(rig_.rdma->start(), Status::success);
   }
 
  private:

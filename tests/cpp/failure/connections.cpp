@@ -76,9 +76,10 @@ class Link : public Running<T> {
 
   Link(std::shared_ptr<T> made) : Running<T>(std::move(made), ProgressEngine::create()) {
     context->set_send_conf(Running<T>::count, Running<T>::count, 4);
-    context->set_message_received([](comch::Connection&, std::span<const std::byte> message, std::uint64_t self) {
-      static_cast<Link*>(std::bit_cast<Running<T>*>(self))->received += message.size();
-    });
+    context->set_message_received(
+        [](comch::Connection&, std::span<const std::byte> message, std::uint64_t self) noexcept {
+          static_cast<Link*>(std::bit_cast<Running<T>*>(self))->received += message.size();
+        });
     engine->connect(context);
   }
   void send(comch::Connection& to) {
@@ -101,14 +102,14 @@ ServerLink& server_of(std::uint64_t self) {
   return *static_cast<ServerLink*>(std::bit_cast<Running<comch::Server>*>(self));
 }
 
-void joined(comch::Connection& connection, bool successful, std::uint64_t self) {
+void joined(comch::Connection& connection, bool successful, std::uint64_t self) noexcept {
   if (successful) {
     server_of(self).connection = &connection;
     ++server_of(self).connected;
   }
 }
 
-void left(comch::Connection& /*connection*/, bool /*successful*/, std::uint64_t self) {
+void left(comch::Connection& /*connection*/, bool /*successful*/, std::uint64_t self) noexcept {
   server_of(self).connection = nullptr;
   ++server_of(self).disconnected;
 }
@@ -184,7 +185,7 @@ class Net : public Running<Rdma> {
 
  private:
   static Net& of(std::uint64_t self) { return *static_cast<Net*>(std::bit_cast<Running<Rdma>*>(self)); }
-  static void requested(RdmaConnection& connection, std::uint64_t self) {
+  static void requested(RdmaConnection& connection, std::uint64_t self) noexcept {
     try {
       connection.accept();
     } catch (const std::exception& error) {
@@ -195,11 +196,11 @@ class Net : public Running<Rdma> {
       }
     }
   }
-  static void established(RdmaConnection& connection, std::uint64_t, std::uint64_t self) {
+  static void established(RdmaConnection& connection, std::uint64_t, std::uint64_t self) noexcept {
     ++of(self).ups;
     of(self).up = &connection;
   }
-  static void ended(RdmaConnection& connection, std::uint64_t, std::uint64_t self) {
+  static void ended(RdmaConnection& connection, std::uint64_t, std::uint64_t self) noexcept {
     ++of(self).ends;
     of(self).end = connection.failure();
   }

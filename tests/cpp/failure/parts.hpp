@@ -105,11 +105,11 @@ class Running {
     require(last, "a task");
   }
 
-  static void count(Task& task, std::uint64_t user_data, std::uint64_t self) {
+  static void count(Task& task, std::uint64_t user_data, std::uint64_t self) noexcept {
     count_only(task, user_data, self);
     static_cast<void>(task.free());
   }
-  static void count_only(Task& task, std::uint64_t /*task_user_data*/, std::uint64_t self) {
+  static void count_only(Task& task, std::uint64_t /*task_user_data*/, std::uint64_t self) noexcept {
     auto& running = *std::bit_cast<Running*>(self);
     running.last = task.status();
     ++running.completed;

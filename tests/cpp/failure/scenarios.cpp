@@ -195,11 +195,11 @@ struct GraphEnds {
   int steps = 0;
   Status status = Status::success;
 
-  static void end(GraphInstance& instance, std::uint64_t /*user_data*/, std::uint64_t self) {
+  static void end(GraphInstance& instance, std::uint64_t /*user_data*/, std::uint64_t self) noexcept {
     std::bit_cast<GraphEnds*>(self)->status = instance.status();
     ++std::bit_cast<GraphEnds*>(self)->ended;
   }
-  static Status step(std::uint64_t self) {
+  static Status step(std::uint64_t self) noexcept {
     ++std::bit_cast<GraphEnds*>(self)->steps;
     return Status::success;
   }

@@ -30,7 +30,7 @@ constexpr std::uint64_t most_yields = 10'000;
 template <class Call>
 void expect_no_wait(const char* what, Call call) {
   const WaitCount waits;
-  call();
+  static_cast<void>(call());
   EXPECT_EQ(waits.sleeps(), 0U) << what << " calls " << waits.last();
   EXPECT_LE(waits.yields(), most_yields) << what;
 }
@@ -39,8 +39,8 @@ class Waits : public RdmaFabricTest {
  protected:
   Waits() {
     context.rdma->set_max_num_connections(4);
-    context.rdma->start();
-    peers_context.rdma->start();
+    EXPECT_EQ(context.rdma->start(), Status::success);
+    EXPECT_EQ(peers_context.rdma->start(), Status::success);
   }
 
   void progress() {
@@ -80,7 +80,7 @@ TEST_F(Waits, NotForAClientThatDoesNotHandItsInboxOver) {
   });
   progress();
   expect_no_wait("disconnect()", [&] { context.requests[0]->disconnect(); });
-  expect_no_wait("stop()", [&] { context.rdma->stop(); });
+  expect_no_wait("stop()", [&] { return context.rdma->stop(); });
   progress();
   EXPECT_EQ(context.rdma->state(), ContextState::idle);
 }

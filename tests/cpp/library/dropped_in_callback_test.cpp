@@ -170,12 +170,12 @@ void submit(Task* task) { ASSERT_EQ(task->submit(), Status::success); }
 
 // DMA
 
-void dma_done(Task& task, std::uint64_t, std::uint64_t) {
+void dma_done(Task& task, std::uint64_t, std::uint64_t) noexcept {
   Stage::called("dma");
-  task.free();
+  EXPECT_EQ(task.free(), Status::success);
   Stage::drop();
 }
-void dma_state(std::uint64_t, Context&, ContextState, ContextState) {
+void dma_state(std::uint64_t, Context&, ContextState, ContextState) noexcept {
   Stage::called("dma");
   Stage::drop();
 }
@@ -189,7 +189,7 @@ Dma& hold_dma(Stage& stage) {
   return dma;
 }
 void copy_twice(Stage& stage, Dma& dma) {
-  dma.start();
+  EXPECT_EQ(dma.start(), Status::success);
   for (int i = 0; i < 2; ++i) {
     DmaMemcpyTask* task = nullptr;
     ASSERT_EQ(dma.memcpy(buf(stage, 0, 64), buf(stage, 64, 0), 0, task), Status::success);
@@ -204,7 +204,7 @@ void dma_success(Stage& stage) {
 void dma_error(Stage& stage) {
   Dma& dma = hold_dma(stage);
   copy_twice(stage, dma);
-  dma.stop();
+  EXPECT_EQ(dma.stop(), Status::in_progress);
   stage.progress();
 }
 /// The context's state callback comes first, then the task's.
@@ -220,29 +220,29 @@ void dma_failure(Stage& stage) {
 void start_of_dma(Stage& stage) {
   Dma& dma = hold_dma(stage);
   dma.set_state_changed(dma_state);
-  dma.start();
+  EXPECT_EQ(dma.start(), Status::success);
   stage.expect_gone();
 }
 void stop_of_dma(Stage& stage) {
   Dma& dma = hold_dma(stage);
-  dma.start();
+  EXPECT_EQ(dma.start(), Status::success);
   dma.set_state_changed(dma_state);
-  dma.stop();
+  EXPECT_EQ(dma.stop(), Status::success);
   stage.expect_gone();
 }
 void stop_of_dma_with_tasks(Stage& stage) {
   Dma& dma = hold_dma(stage);
   copy_twice(stage, dma);
   dma.set_state_changed(dma_state);
-  dma.stop();
+  EXPECT_EQ(dma.stop(), Status::in_progress);
   stage.expect_gone();
 }
 
 // Cache invalidation
 
-void advise_done(Task& task, std::uint64_t, std::uint64_t) {
+void advise_done(Task& task, std::uint64_t, std::uint64_t) noexcept {
   Stage::called("advise");
-  task.free();
+  EXPECT_EQ(task.free(), Status::success);
   Stage::drop();
 }
 
@@ -252,7 +252,7 @@ void advise_success(Stage& stage) {
   hold_memory(stage);
   MmapAdvise& advise = join(stage, "advise", MmapAdvise::create(stage.get<Device>("device")));
   advise.set_invalidate_cache_conf(advise_done, advise_done, 2);
-  advise.start();
+  EXPECT_EQ(advise.start(), Status::success);
   for (int i = 0; i < 2; ++i) {
     MmapAdviseInvalidateCacheTask* task = nullptr;
     ASSERT_EQ(advise.invalidate_cache(buf(stage, 0, 64), 0, task), Status::success);
@@ -263,9 +263,9 @@ void advise_success(Stage& stage) {
 
 // Sync events
 
-void event_done(Task& task, std::uint64_t, std::uint64_t) {
+void event_done(Task& task, std::uint64_t, std::uint64_t) noexcept {
   Stage::called("event context");
-  task.free();
+  EXPECT_EQ(task.free(), Status::success);
   Stage::drop();
 }
 
@@ -278,7 +278,7 @@ SyncEventContext& hold_event(Stage& stage) {
   SyncEventContext& context = join(stage, "event context", event.as_context());
   context.set_conf(SyncEventOperation::wait_eq, event_done, event_done, 2);
   context.set_conf(SyncEventOperation::notify_set, event_done, event_done, 2);
-  context.start();
+  EXPECT_EQ(context.start(), Status::success);
   for (const auto operation : {SyncEventOperation::wait_eq, SyncEventOperation::wait_eq}) {
     SyncEventTask* task = nullptr;
     EXPECT_EQ(context.allocate(operation, 1, UINT64_MAX, 0, task), Status::success);
@@ -295,20 +295,20 @@ void event_success(Stage& stage) {
   stage.progress();
 }
 void event_error(Stage& stage) {
-  hold_event(stage).stop();
+  EXPECT_EQ(hold_event(stage).stop(), Status::in_progress);
   stage.progress();
 }
 
 // Graphs
 
-Status run_node(std::uint64_t drops) {
+Status run_node(std::uint64_t drops) noexcept {
   Stage::called("graph");
   if (drops != 0) {
     Stage::drop();
   }
   return Status::success;
 }
-void graph_done(GraphInstance&, std::uint64_t, std::uint64_t) {
+void graph_done(GraphInstance&, std::uint64_t, std::uint64_t) noexcept {
   Stage::called("graph");
   Stage::drop();
 }
@@ -317,7 +317,7 @@ void graph_done(GraphInstance&, std::uint64_t, std::uint64_t) {
 void run_graph(Stage& stage, bool drops) {
   Dma& dma = hold_dma(stage);
   dma.set_memcpy_conf(dma_done, dma_done, 2);
-  dma.start();
+  EXPECT_EQ(dma.start(), Status::success);
   Graph& graph = stage.hold("graph", Graph::create(stage.get<ProgressEngine>("engine")));
   GraphNode& first = graph.node_from_user(run_node);
   GraphNode& copy = graph.node_from_context(stage.get<Dma>("dma"));
@@ -357,7 +357,7 @@ void happens(const std::string& owner, std::string_view callback) {
   }
 }
 
-void joined(comch::Connection& connection, bool, std::uint64_t) {
+void joined(comch::Connection& connection, bool, std::uint64_t) noexcept {
   static const std::array<std::byte, 16> message{};
   comch::SendTask* task = nullptr;
   for (int i = 0; i < 2; ++i) {
@@ -366,8 +366,8 @@ void joined(comch::Connection& connection, bool, std::uint64_t) {
   }
   happens("server", "server joined");
 }
-void left(comch::Connection&, bool, std::uint64_t) { happens("server", "server left"); }
-void received(comch::Connection& connection, std::span<const std::byte> message, std::uint64_t) {
+void left(comch::Connection&, bool, std::uint64_t) noexcept { happens("server", "server left"); }
+void received(comch::Connection& connection, std::span<const std::byte> message, std::uint64_t) noexcept {
   if (comch::Client* const client = connection.client()) {
     comch::SendTask* task = nullptr;
     if (client->send(connection, message, 0, task) == Status::success) {
@@ -381,15 +381,15 @@ void received(comch::Connection& connection, std::span<const std::byte> message,
     }
   }
 }
-void server_sent(Task& task, std::uint64_t, std::uint64_t) {
-  task.free();
+void server_sent(Task& task, std::uint64_t, std::uint64_t) noexcept {
+  EXPECT_EQ(task.free(), Status::success);
   happens("server", "server sent");
 }
-void client_sent(Task& task, std::uint64_t, std::uint64_t) {
-  task.free();
+void client_sent(Task& task, std::uint64_t, std::uint64_t) noexcept {
+  EXPECT_EQ(task.free(), Status::success);
   happens("client", "client sent");
 }
-void client_state(std::uint64_t, Context&, ContextState, ContextState next) {
+void client_state(std::uint64_t, Context&, ContextState, ContextState next) noexcept {
   happens("client", next == ContextState::running    ? "client connected"
                     : next == ContextState::stopping ? "client stopped"
                                                      : "");
@@ -405,12 +405,12 @@ void talk(Stage& stage, const char* callback) {
   server.set_connection_changed(joined, left);
   server.set_message_received(received);
   server.set_send_conf(server_sent, server_sent, 4);
-  server.start();
+  EXPECT_EQ(server.start(), Status::success);
   auto& client = join(stage, "client", comch::Client::create(host(), "drop"));
   client.set_message_received(received);
   client.set_send_conf(client_sent, client_sent, 4);
   client.set_state_changed(client_state);
-  client.start();
+  EXPECT_EQ(client.start(), Status::in_progress);
   stage.progress();
 }
 
@@ -421,30 +421,32 @@ void receive_one(Stage& stage, Rdma& rdma) {
   ASSERT_EQ(rdma.receive(buf(stage, 64, 0), 0, task), Status::success);
   submit(task);
 }
-void requested(RdmaConnection& connection, std::uint64_t) {
+void requested(RdmaConnection& connection, std::uint64_t) noexcept {
   connection.accept();
   happens("passive", "requested");
 }
-void passive_established(RdmaConnection&, std::uint64_t, std::uint64_t) { happens("passive", "passive established"); }
-void passive_ended(RdmaConnection&, std::uint64_t, std::uint64_t) { happens("passive", "passive ended"); }
-void active_established(RdmaConnection& connection, std::uint64_t, std::uint64_t src) {
+void passive_established(RdmaConnection&, std::uint64_t, std::uint64_t) noexcept {
+  happens("passive", "passive established");
+}
+void passive_ended(RdmaConnection&, std::uint64_t, std::uint64_t) noexcept { happens("passive", "passive ended"); }
+void active_established(RdmaConnection& connection, std::uint64_t, std::uint64_t src) noexcept {
   RdmaTask* task = nullptr;
   EXPECT_EQ(connection.rdma()->send(connection, std::bit_cast<Buf*>(src), 0, task), Status::success);
   submit(task);
   happens("active", "active established");
 }
-void active_failed(RdmaConnection&, std::uint64_t, std::uint64_t) { happens("active", "active failed"); }
-void active_ended(RdmaConnection&, std::uint64_t, std::uint64_t) { happens("active", "active ended"); }
-void sent(Task& task, std::uint64_t, std::uint64_t) {
+void active_failed(RdmaConnection&, std::uint64_t, std::uint64_t) noexcept { happens("active", "active failed"); }
+void active_ended(RdmaConnection&, std::uint64_t, std::uint64_t) noexcept { happens("active", "active ended"); }
+void sent(Task& task, std::uint64_t, std::uint64_t) noexcept {
   const auto connection = static_cast<RdmaTask&>(task).connection();
-  task.free();
+  EXPECT_EQ(task.free(), Status::success);
   happens("active", "sent");
   if (connection->state() == RdmaConnection::State::established) {
     connection->disconnect();
   }
 }
-void received_by_rdma(Task& task, std::uint64_t, std::uint64_t) {
-  task.free();
+void received_by_rdma(Task& task, std::uint64_t, std::uint64_t) noexcept {
+  EXPECT_EQ(task.free(), Status::success);
   happens("passive", "received");
 }
 
@@ -465,7 +467,7 @@ void exchange(Stage& stage, const char* callback) {
   Rdma& passive = hold_rdma(stage, "passive");
   passive.set_conf(RdmaTaskKind::receive, received_by_rdma, received_by_rdma, 2);
   passive.set_connection_state_callbacks(requested, passive_established, nullptr, passive_ended);
-  passive.start();
+  EXPECT_EQ(passive.start(), Status::success);
   receive_one(stage, passive);
   const bool fails = std::string_view(callback) == "active failed";
   passive.start_listen_to_port(fails ? port + 1 : port);
@@ -473,7 +475,7 @@ void exchange(Stage& stage, const char* callback) {
   active.set_conf(RdmaTaskKind::send, sent, sent, 2);
   active.set_connection_state_callbacks(nullptr, active_established, active_failed, active_ended);
   active.set_user_data(std::bit_cast<std::uint64_t>(buf(stage, 0, 64)));
-  active.start();
+  EXPECT_EQ(active.start(), Status::success);
   active.connect_to_addr(address_of(*stage.get<Device>("device"), port));
   stage.progress();
 }
@@ -577,14 +579,14 @@ TEST_F(DroppedWithResults, NothingIsStoredAfterTheCallback) {
   static std::shared_ptr<SyncEventContext> context;
   context = event->as_context();
   context->set_conf(
-      SyncEventOperation::get, [](Task&, std::uint64_t, std::uint64_t) { context.reset(); },
-      [](Task&, std::uint64_t, std::uint64_t) {}, 4);
+      SyncEventOperation::get, [](Task&, std::uint64_t, std::uint64_t) noexcept { context.reset(); },
+      [](Task&, std::uint64_t, std::uint64_t) noexcept {}, 4);
   pe->connect(context);
-  context->start();
+  EXPECT_EQ(context->start(), Status::success);
   for (std::uint64_t& result : results) {
     SyncEventTask* task = nullptr;
     ASSERT_EQ(context->allocate(SyncEventOperation::get, 0, 0, 0, task), Status::success);
-    task->set_result_address(&result);
+    EXPECT_EQ(task->set_result_address(&result), Status::success);
     submit(task);
   }
   EXPECT_EQ(pe->drain(100), 1U);

@@ -30,7 +30,7 @@ class EnumeratorsTest : public testing::Test {
   static void refuses(const std::function<void()>& call) {
     EXPECT_EQ(thrown_by([&] { call(); }), Status::invalid_value);
   }
-  static void ignore(Task& /*task*/, std::uint64_t /*task_data*/, std::uint64_t /*context_data*/) {}
+  static void ignore(Task& /*task*/, std::uint64_t /*task_data*/, std::uint64_t /*context_data*/) noexcept {}
 
   std::shared_ptr<Device> device = Device::open(find_device("p0", Side::dpu));
   const DeviceInfo& info = device->info();

@@ -26,7 +26,9 @@ namespace {
 
 std::shared_ptr<Device> dpu() { return Device::open(find_device("p0", Side::dpu)); }
 std::shared_ptr<Device> host() { return Device::open(find_device("pf0", Side::host)); }
-void ignore(Task& task, std::uint64_t /*task_data*/, std::uint64_t /*context_data*/) { task.free(); }
+void ignore(Task& task, std::uint64_t /*task_data*/, std::uint64_t /*context_data*/) noexcept {
+  EXPECT_EQ(task.free(), Status::success);
+}
 
 /// Objects that many rows need: a DMA context with two tasks and memory, all on one simulated function.
 struct Bench {
@@ -39,7 +41,7 @@ struct Bench {
   }
   ~Bench() {
     rig.free_tasks = true;
-    rig.dma->stop();
+    EXPECT_EQ(rig.dma->stop(), Status::success);
     while (rig.dma->state() != ContextState::idle) {
       pe->progress();
     }
@@ -66,7 +68,7 @@ struct Bench {
 class Held {
  public:
   explicit Held(Buf* buf) : buf_(buf) {}
-  ~Held() { buf_->dec_refcount(); }
+  ~Held() { EXPECT_EQ(buf_->dec_refcount(), Status::success); }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   operator Buf*() const { return buf_; }
@@ -123,14 +125,14 @@ struct SmallCopy : Bench {
 std::shared_ptr<Rdma> running_rdma(const std::shared_ptr<ProgressEngine>& pe) {
   auto rdma = Rdma::create(dpu());
   rdma->set_conf(RdmaTaskKind::send, ignore, ignore, 1);
-  rdma->set_connection_state_callbacks([](RdmaConnection&, std::uint64_t) {}, nullptr, nullptr, nullptr);
+  rdma->set_connection_state_callbacks([](RdmaConnection&, std::uint64_t) noexcept {}, nullptr, nullptr, nullptr);
   pe->connect(rdma);
   EXPECT_EQ(rdma->start(), Status::success);
   return rdma;
 }
 
 void end(Context& context) {
-  context.stop();
+  static_cast<void>(context.stop());
   while (context.state() != ContextState::idle) {
     context.progress_engine()->progress();
   }
@@ -179,14 +181,14 @@ constexpr Row context_rows[] = {
      [] {
        const auto dma = Dma::create(dpu());
        dma->set_memcpy_conf(ignore, ignore, 1);
-       return thrown_by([&] { dma->start(); });
+       return thrown_by([&] { return dma->start(); });
      }},
     {"start_with_nothing_configured", Status::invalid_value,
      [] {
        const auto pe = ProgressEngine::create();
        const auto dma = Dma::create(dpu());
        pe->connect(dma);
-       const Status status = thrown_by([&] { dma->start(); });
+       const Status status = thrown_by([&] { return dma->start(); });
        dma->close();
        return status;
      }},
@@ -194,7 +196,7 @@ constexpr Row context_rows[] = {
      [] {
        Bench bench;
        bench.start();
-       return thrown_by([&] { bench.rig.dma->start(); });
+       return thrown_by([&] { return bench.rig.dma->start(); });
      }},
     {"connect_a_context_twice", Status::not_permitted,
      [] {
@@ -504,15 +506,15 @@ constexpr Row library_rows[] = {
        const auto pe = ProgressEngine::create();
        const auto server = comch::Server::create(dpu(), dpu()->open_representor("0b:00.0"), "misuse");
        server->set_send_conf(ignore, ignore, 1);
-       server->set_message_received([](comch::Connection&, std::span<const std::byte>, std::uint64_t) {});
-       server->set_connection_changed([](comch::Connection&, bool, std::uint64_t) {},
-                                      [](comch::Connection&, bool, std::uint64_t) {});
+       server->set_message_received([](comch::Connection&, std::span<const std::byte>, std::uint64_t) noexcept {});
+       server->set_connection_changed([](comch::Connection&, bool, std::uint64_t) noexcept {},
+                                      [](comch::Connection&, bool, std::uint64_t) noexcept {});
        pe->connect(server);
-       server->start();
+       EXPECT_EQ(server->start(), Status::success);
        const auto client_pe = ProgressEngine::create();
        const auto client = comch::Client::create(host(), "misuse");
        client->set_send_conf(ignore, ignore, 1);
-       client->set_message_received([](comch::Connection&, std::span<const std::byte>, std::uint64_t) {});
+       client->set_message_received([](comch::Connection&, std::span<const std::byte>, std::uint64_t) noexcept {});
        client_pe->connect(client);
        EXPECT_EQ(client->start(), Status::in_progress);
        while (client->state() != ContextState::running) {
@@ -531,7 +533,7 @@ constexpr Row library_rows[] = {
        const auto pe = ProgressEngine::create();
        const auto client = comch::Client::create(host(), "misuse");
        client->set_send_conf(ignore, ignore, 1);
-       client->set_message_received([](comch::Connection&, std::span<const std::byte>, std::uint64_t) {});
+       client->set_message_received([](comch::Connection&, std::span<const std::byte>, std::uint64_t) noexcept {});
        pe->connect(client);
        const Status status = client->start();
        for (int i = 0; i < 100; ++i) {

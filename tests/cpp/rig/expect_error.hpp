@@ -13,7 +13,7 @@ namespace pydoca {
 template <typename Action>
 Status thrown_by(Action action) {
   try {
-    action();
+    static_cast<void>(action());
   } catch (const Error& error) {
     EXPECT_GT(std::string_view(error.what()).size(), 15U) << error.what();
     return error.status();
@@ -25,7 +25,7 @@ Status thrown_by(Action action) {
 template <typename Action>
 std::string reason_of(Action action) {
   try {
-    action();
+    static_cast<void>(action());
   } catch (const Error& error) {
     return error.what();
   }

@@ -22,7 +22,7 @@ TESTS = [ROOT / "tests", ROOT / "benchmarks"]
 
 # A public header includes only headers of earlier rows; headers of one row do not include one another.
 ORDER = [
-    ["status", "version", "words"],
+    ["status", "version", "words", "callback"],
     ["types", "value"],
     ["task_traits"],
     ["rdma_tasks", "sha_algorithm"],

@@ -228,25 +228,25 @@ Status Channel::receive_inner(std::span<std::byte> buffer, std::size_t& length) 
 
 /// again: the message is not to be delivered now.
 Status Channel::receive_faulty(std::span<std::byte> message, std::size_t& length, const Fault& fault) {
-  const auto keep = [&](std::uint64_t due) {
-    waiting_.push_back({{message.begin(), message.end()}, due});
-    return Status::again;
-  };
+  const auto keep = [&](std::uint64_t due) { waiting_.push_back({{message.begin(), message.end()}, due}); };
   switch (fault.rule->action) {
     case FaultAction::fail:
       return fault.rule->status;
     case FaultAction::drop:
       return Status::again;
     case FaultAction::delay:
-      return keep(detail::now() + static_cast<std::uint64_t>(fault.rule->by.count()));
+      keep(detail::now() + static_cast<std::uint64_t>(fault.rule->by.count()));
+      return Status::again;
     case FaultAction::lose_notification:
-      return keep(detail::never);
+      keep(detail::never);
+      return Status::again;
     case FaultAction::duplicate:
       keep(0);
-      if (waiting_.size() > 1) {
-        return keep(0);
+      if (waiting_.size() == 1) {
+        return Status::success;
       }
-      return Status::success;
+      keep(0);
+      return Status::again;
     case FaultAction::corrupt:
       note_short(fault, corrupt(message, fault));
       return Status::success;

@@ -67,14 +67,14 @@ Status BufInventory::dup(const Buf& source, Buf*& buf) noexcept {
         get(*element->mmap(), element->head(), element->len(), element->data(), element->data_len(), copy);
     if (status != Status::success) {
       if (first != nullptr) {
-        first->dec_refcount();
+        static_cast<void>(first->dec_refcount());  // no task has it
       }
       return status;
     }
     if (first == nullptr) {
       first = copy;
     } else {
-      first->chain(*copy);
+      static_cast<void>(first->chain(*copy));  // both are new
     }
   }
   buf = first;

@@ -107,7 +107,8 @@ const std::string& Endpoint::name() const noexcept { return own_->name_; }
 std::uint32_t Endpoint::max_msg_size() const noexcept { return own_->options_.max_msg_size; }
 std::uint32_t Endpoint::recv_queue_size() const noexcept { return own_->options_.recv_queue_size; }
 
-void Endpoint::set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+void Endpoint::set_send_conf(TaskCallback<SendTask> on_success, TaskCallback<SendTask> on_error,
+                             std::uint32_t num_tasks) {
   detail::ContextTasks::configure(*this, 0, "set send conf", on_success, on_error, num_tasks,
                                   max_send_tasks(device()->info()));
 }

@@ -38,7 +38,7 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
   virtual bool poll_peers(bool& more) noexcept = 0;
   void silence() noexcept override {
     detail::LibraryContext<Noun>::silence();
-    message_received_ = [](comch::Connection&, std::span<const std::byte>, std::uint64_t) {};
+    message_received_ = [](comch::Connection&, std::span<const std::byte>, std::uint64_t) noexcept {};
   }
 
  private:

@@ -183,7 +183,7 @@ void library::Server::closed(Connection& connection) noexcept {
 
 void library::Server::silence() noexcept {
   EndpointContext::silence();
-  connected_ = disconnected_ = [](comch::Connection&, bool, std::uint64_t) {};
+  connected_ = disconnected_ = [](comch::Connection&, bool, std::uint64_t) noexcept {};
 }
 
 void library::Server::erase(Connection& connection) noexcept {

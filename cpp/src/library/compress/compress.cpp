@@ -91,7 +91,8 @@ std::uint32_t Compress::max_decompress_deflate_buf_list_len(const DeviceInfo& in
 }
 std::uint32_t Compress::max_num_tasks(const DeviceInfo& info) { return compress_capabilities(info).max_num_tasks; }
 
-void Compress::set_decompress_deflate_conf(Task::Callback on_success, Task::Callback on_error,
+void Compress::set_decompress_deflate_conf(TaskCallback<CompressDecompressDeflateTask> on_success,
+                                           TaskCallback<CompressDecompressDeflateTask> on_error,
                                            std::uint32_t num_tasks) {
   detail::ContextTasks::configure(*this, 0, "set decompress_deflate conf", on_success, on_error, num_tasks,
                                   max_num_tasks(device()->info()));

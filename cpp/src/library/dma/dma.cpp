@@ -53,7 +53,8 @@ std::uint64_t Dma::max_buf_size(const DeviceInfo& info) { return dma_capabilitie
 std::uint32_t Dma::max_buf_list_len(const DeviceInfo& info) { return dma_capabilities(info).max_buf_list_len; }
 std::uint32_t Dma::max_num_tasks(const DeviceInfo& info) { return dma_capabilities(info).max_num_tasks; }
 
-void Dma::set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+void Dma::set_memcpy_conf(TaskCallback<DmaMemcpyTask> on_success, TaskCallback<DmaMemcpyTask> on_error,
+                          std::uint32_t num_tasks) {
   detail::ContextTasks::configure(*this, 0, "set memcpy conf", on_success, on_error, num_tasks,
                                   max_num_tasks(device()->info()));
 }

@@ -49,7 +49,8 @@ bool MmapAdvise::is_supported(const DeviceInfo& info) noexcept { return info.cap
 std::uint64_t MmapAdvise::max_buf_size(const DeviceInfo& info) { return advise_capabilities(info).max_buf_size; }
 std::uint32_t MmapAdvise::max_num_tasks(const DeviceInfo& info) { return advise_capabilities(info).max_num_tasks; }
 
-void MmapAdvise::set_invalidate_cache_conf(Task::Callback on_success, Task::Callback on_error,
+void MmapAdvise::set_invalidate_cache_conf(TaskCallback<MmapAdviseInvalidateCacheTask> on_success,
+                                           TaskCallback<MmapAdviseInvalidateCacheTask> on_error,
                                            std::uint32_t num_tasks) {
   if (state() != ContextState::idle) {
     throw Error(Status::not_permitted, "set invalidate_cache conf: the mmap advise is not idle; stop it first");

@@ -251,7 +251,7 @@ Task& library::Rdma::task_of(backend::Operation& operation) const noexcept {
 
 void library::Rdma::silence() noexcept {
   QueueContext::silence();
-  requested_ = [](pydoca::RdmaConnection&, std::uint64_t) {};
+  requested_ = [](pydoca::RdmaConnection&, std::uint64_t) noexcept {};
   established_ = failed_ = disconnected_ = nullptr;
 }
 

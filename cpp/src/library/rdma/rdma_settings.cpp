@@ -78,7 +78,8 @@ std::vector<Gid> Rdma::gids(const DeviceInfo& info, std::uint32_t start, std::ui
   return {table.begin() + start, table.begin() + start + count};
 }
 
-void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+void Rdma::set_conf(RdmaTaskKind kind, TaskCallback<RdmaTask> on_success, TaskCallback<RdmaTask> on_error,
+                    std::uint32_t num_tasks) {
   detail::require_one_of("set conf", kind, RdmaTaskKind::remote_net_sync_event_notify_add, "kind of task");
   const std::string what = concat("set conf of ", name_of(kind));
   require_idle(what);

@@ -179,12 +179,14 @@ std::uint32_t Sha::partial_hash_block_size(const DeviceInfo& info, ShaAlgorithm 
   return block_size(algorithm);
 }
 
-void Sha::set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+void Sha::set_hash_conf(TaskCallback<ShaHashTask> on_success, TaskCallback<ShaHashTask> on_error,
+                        std::uint32_t num_tasks) {
   detail::ContextTasks::configure(*this, library::Sha::hash_kind, "set hash conf", on_success, on_error, num_tasks,
                                   max_num_tasks(device()->info()));
 }
 
-void Sha::set_partial_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+void Sha::set_partial_hash_conf(TaskCallback<ShaPartialHashTask> on_success, TaskCallback<ShaPartialHashTask> on_error,
+                                std::uint32_t num_tasks) {
   detail::ContextTasks::configure(*this, library::Sha::partial_hash_kind, "set partial_hash conf", on_success, on_error,
                                   num_tasks, max_num_tasks(device()->info()));
 }

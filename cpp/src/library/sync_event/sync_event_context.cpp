@@ -222,8 +222,8 @@ std::uint32_t SyncEventContext::max_num_tasks(const DeviceInfo& info) {
   return info.capabilities().sync_event->max_num_tasks;
 }
 
-void SyncEventContext::set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
-                                std::uint32_t num_tasks) {
+void SyncEventContext::set_conf(SyncEventOperation operation, TaskCallback<SyncEventTask> on_success,
+                                TaskCallback<SyncEventTask> on_error, std::uint32_t num_tasks) {
   detail::require_one_of("set conf", operation, SyncEventOperation::wait_neq, "kind of task");
   const std::string what = detail::concat("set conf of ", name_of(operation));
   if (state() != ContextState::idle) {

@@ -57,7 +57,7 @@ std::unique_ptr<WorkQueue::Member> WorkQueue::join(const std::shared_ptr<Context
 
 void WorkQueue::start(std::unique_ptr<Member> member) {
   member->ctx->set_user_data(std::bit_cast<std::uint64_t>(member.get()));
-  member->ctx->start();
+  static_cast<void>(member->ctx->start());  // contexts with jobs run at once
   members_.push_back(std::move(member));
 }
 
@@ -76,7 +76,7 @@ void WorkQueue::remove(Context& ctx) {
 /// stopping, as always.
 void WorkQueue::stop(Context& ctx) {
   if (ctx.state() == ContextState::running) {
-    ctx.stop();
+    static_cast<void>(ctx.stop());  // the loop waits for its end
   }
   while (ctx.num_inflight_tasks() != 0 || (ctx.state() != ContextState::idle && ctx.num_allocated_tasks() == 0)) {
     ctx.progress_engine()->progress();
@@ -146,7 +146,7 @@ Status WorkQueue::submit(GraphInstance& instance, std::uint64_t user_data) noexc
   return Status::success;
 }
 
-void WorkQueue::graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t address) {
+void WorkQueue::graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t address) noexcept {
   static_cast<void>(std::bit_cast<const Member*>(address)->queue->ledger_.end(address, instance, user_data));
 }
 

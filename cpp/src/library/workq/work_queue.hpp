@@ -64,13 +64,13 @@ Status WorkQueue::submit_new(Library* ctx, Buf* filled, const Take& take) noexce
   }
   const Status status = submit_task(*task, filled);
   if (status != Status::success) [[unlikely]] {
-    task->free();
+    static_cast<void>(task->free());  // not submitted
   }
   return status;
 }
 
 template <const JobTraits& jobs>
-void WorkQueue::task_ended(Task& task, std::uint64_t user_data, std::uint64_t address) {
+void WorkQueue::task_ended(Task& task, std::uint64_t user_data, std::uint64_t address) noexcept {
   const Member& member = *std::bit_cast<const Member*>(address);
   Event event{.type = jobs.type_of(task), .result = task.status(), .user_data = user_data};
   if constexpr (jobs.value_of != nullptr) {
@@ -78,7 +78,7 @@ void WorkQueue::task_ended(Task& task, std::uint64_t user_data, std::uint64_t ad
   }
   static_cast<void>(member.queue->ledger_.end(address, event));
   if constexpr (!jobs.is_session) {
-    task.free();
+    static_cast<void>(task.free());  // idle: it has completed
   }
 }
 

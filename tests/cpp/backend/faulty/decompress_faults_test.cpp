@@ -29,7 +29,7 @@ class DecompressFaults : public FaultsTest {
     std::ranges::copy(stream, src->bytes.begin());
     rig.emplace(device, ProgressEngine::create(), 8);
     rig->free_tasks = false;
-    rig->compress->start();
+    EXPECT_EQ(rig->compress->start(), Status::success);
     from = bufs.by_data(*src, 0, stream.size());
     to = bufs.by_addr(*dst, 0, 4096);
     task = &rig->submitted(from, to);
@@ -39,7 +39,7 @@ class DecompressFaults : public FaultsTest {
       return;
     }
     EXPECT_EQ(task->free(), Status::success);
-    rig->compress->stop();
+    EXPECT_EQ(rig->compress->stop(), Status::success);
     rig->progress_until_idle();
     rig->compress->close();
     Bufs::free({from, to});

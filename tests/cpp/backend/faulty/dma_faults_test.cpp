@@ -29,7 +29,7 @@ class DmaFaults : public FaultsTest {
   }
   void TearDown() override {
     if (rig) {
-      rig->dma->stop();
+      EXPECT_EQ(rig->dma->stop(), Status::success);
       rig->progress_until_idle();
       rig->dma->close();
       rig.reset();
@@ -103,7 +103,7 @@ TEST_F(DmaFaults, ADroppedCompletionIsFlushedWhenTheContextStops) {
   ASSERT_EQ(rig->completions.size(), 1U);
   EXPECT_EQ(rig->completions[0].user_data, 2U);
   EXPECT_EQ(rig->dma->num_inflight_tasks(), 1U);
-  rig->dma->stop();
+  EXPECT_EQ(rig->dma->stop(), Status::in_progress);
   rig->progress_until_idle();
   EXPECT_EQ(rig->completions.at(1), (DmaRig::Completion{1, Status::shutdown, true}));
 }
@@ -236,7 +236,7 @@ TEST_F(DmaFaults, TheSameSeedMeetsTheSameOperations) {
     const auto opened = Device::open(find_device("p0", Side::dpu));
     DmaRig copies(opened, ProgressEngine::create(), 4);
     MappedBytes memory(opened, 256);
-    copies.dma->start();
+    EXPECT_EQ(copies.dma->start(), Status::success);
     std::vector<bool> refused;
     for (int i = 0; i < 64; ++i) {
       DmaMemcpyTask& task = copies.task(bufs.by_data(memory, 0, 8), bufs.by_addr(memory, 128, 8));
@@ -250,7 +250,7 @@ TEST_F(DmaFaults, TheSameSeedMeetsTheSameOperations) {
       }
       Bufs::free({from, to});
     }
-    copies.dma->stop();
+    EXPECT_EQ(copies.dma->stop(), Status::success);
     copies.progress_until_idle();
     copies.dma->close();
     plan->remove();
@@ -272,7 +272,7 @@ TEST_F(DmaFaults, ACopyIntoTheMemoryOfTheOtherSideIsCorrupted) {
   MappedBytes here(dpu, 64);
   fill_pattern(here.bytes, 3);
   DmaRig copies(dpu, ProgressEngine::create(), 4);
-  copies.dma->start();
+  EXPECT_EQ(copies.dma->start(), Status::success);
   Buf* to = nullptr;
   ASSERT_EQ(bufs.inventory->get_by_addr(imported, there.addr(), 64, to), Status::success);
   Buf* const from = bufs.by_data(here, 0, 64);
@@ -282,7 +282,7 @@ TEST_F(DmaFaults, ACopyIntoTheMemoryOfTheOtherSideIsCorrupted) {
   EXPECT_NE(here.bytes[2], there.bytes[2]);
   EXPECT_TRUE(same(std::span(here.bytes).subspan(3), std::span(there.bytes).subspan(3)));
   Bufs::free({from, to});
-  copies.dma->stop();
+  EXPECT_EQ(copies.dma->stop(), Status::success);
   copies.progress_until_idle();
   copies.dma->close();
 }

@@ -89,7 +89,7 @@ class HashFaults : public FaultsTest {
     dst.emplace(device, 64);
     std::ranges::transform(std::string_view("abc"), src->bytes.begin(), [](char c) { return std::byte(c); });
     rig.emplace(device, ProgressEngine::create(), 8);
-    rig->sha->start();
+    EXPECT_EQ(rig->sha->start(), Status::success);
     from = bufs.by_data(*src, 0, 3);
     to = bufs.by_addr(*dst, 0, 64);
     rig->submitted(from, to);
@@ -98,7 +98,7 @@ class HashFaults : public FaultsTest {
     if (!rig) {
       return;
     }
-    rig->sha->stop();
+    EXPECT_EQ(rig->sha->stop(), Status::success);
     rig->progress_until_idle();
     rig->sha->close();
     Bufs::free({from, to});

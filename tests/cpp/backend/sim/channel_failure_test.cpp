@@ -22,7 +22,7 @@ TEST_F(Channel, AnotherVersionIsRefused) {
   HelloFrame frame;
   const auto hello = encode(Hello{channel_options, fabric_, channel_function, "copy"}, frame);
   frame[4] = std::byte{99};
-  send_frame(fd.get(), FrameType::hello, hello);
+  EXPECT_EQ(send_frame(fd.get(), FrameType::hello, hello), Status::success);
   server_ = listener_->accept(true);
   EXPECT_EQ(establish(*server_), Status::unsupported_version);
   std::size_t length = 0;
@@ -38,7 +38,7 @@ TEST_F(Channel, AHelloSaysNothingOfItsSender) {
   const detail::Fd fd = hostile();
   HelloFrame frame;
   const auto hello = encode(Hello{channel_options, fabric_, channel_function, "copy"}, frame);
-  send_frame(fd.get(), FrameType::hello, hello, Cpus::several());
+  EXPECT_EQ(send_frame(fd.get(), FrameType::hello, hello, Cpus::several()), Status::success);
   server_ = listener_->accept(true);
   EXPECT_EQ(establish(*server_), Status::connection_aborted);
 }
@@ -151,7 +151,8 @@ TEST_F(Channel, GarbageForAnAnswerIsRefused) {
   const detail::Fd fd = accept_peer(listener.fd.get(), status);
   HelloFrame frame;
   // A peer that answers "again" must not make this side wait.
-  send_frame(fd.get(), FrameType::answer, encode(Answer{Status::again, channel_options, "?"}, frame));
+  EXPECT_EQ(send_frame(fd.get(), FrameType::answer, encode(Answer{Status::again, channel_options, "?"}, frame)),
+            Status::success);
   EXPECT_EQ(establish(*client_), Status::connection_aborted);
 }
 

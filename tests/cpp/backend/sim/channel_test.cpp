@@ -143,7 +143,9 @@ TEST_F(Channel, AClientOfSomethingElseIsRefused) {
   listener_ = listen();
   const detail::Fd fd = hostile();
   HelloFrame frame;
-  send_frame(fd.get(), FrameType::hello, encode(Hello{channel_options, fabric_, channel_function, "other"}, frame));
+  EXPECT_EQ(
+      send_frame(fd.get(), FrameType::hello, encode(Hello{channel_options, fabric_, channel_function, "other"}, frame)),
+      Status::success);
   server_ = listener_->accept(true);
   EXPECT_EQ(establish(*server_), Status::not_found);
   EXPECT_NE(server_->refusal().find("other"), std::string_view::npos);

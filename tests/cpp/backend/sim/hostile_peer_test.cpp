@@ -195,7 +195,7 @@ class HostilePeer {
         sim::set_fabric(request.payload);
         files_before_ = open_files();
         rig_ = std::make_unique<RdmaRig>("p1");
-        rig_->rdma->start();
+        EXPECT_EQ(rig_->rdma->start(), Status::success);
         connection_ = rig_->rdma->export_connection();
         reply.payload = text_of(connection_->details());
         break;
@@ -378,8 +378,8 @@ class Messages {
  public:
   Messages() {
     server_.rdma->set_max_num_connections(2);
-    server_.rdma->start();
-    honest_.rdma->start();
+    EXPECT_EQ(server_.rdma->start(), Status::success);
+    EXPECT_EQ(honest_.rdma->start(), Status::success);
     connect_by_details(honest_, server_, there_, back_);
     for (std::uint64_t i = 0; i < num_receives; ++i) {
       receive(i);

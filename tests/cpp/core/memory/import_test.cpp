@@ -118,7 +118,7 @@ TEST_F(Imports, RefuseBadArguments) {
 }
 
 TEST_F(Imports, RefuseAClosedEngineAndAnothersEngine) {
-  pe->check_thread();
+  EXPECT_EQ(pe->check_thread(), Status::success);
   std::thread([&] { EXPECT_EQ(thrown_by([&] { begin(); }), Status::not_permitted); }).join();
   pe->close();
   EXPECT_EQ(thrown_by([&] { begin(); }), Status::bad_state);

@@ -68,7 +68,7 @@ class Channels {
   }
 
   void run(Input parts) {
-    server_->start();
+    EXPECT_EQ(server_->start(), Status::success);
     while (!parts.is_empty()) {
       act(parts);
     }
@@ -111,7 +111,7 @@ class Channels {
         progress();
         return;
       case ChannelAct::start:
-        if (client_->state() == ContextState::idle) client_->start();
+        if (client_->state() == ContextState::idle) static_cast<void>(client_->start());
         return;
       case ChannelAct::stop:
         static_cast<void>(client_->stop());
@@ -131,12 +131,12 @@ class Channels {
     for (int i = 0; i < 20; ++i) engine_->progress();
   }
 
-  static void free_task(Task& task, std::uint64_t, std::uint64_t) { static_cast<void>(task.free()); }
-  static void received(comch::Connection& connection, std::span<const std::byte> message, std::uint64_t) {
+  static void free_task(Task& task, std::uint64_t, std::uint64_t) noexcept { static_cast<void>(task.free()); }
+  static void received(comch::Connection& connection, std::span<const std::byte> message, std::uint64_t) noexcept {
     require(connection.is_connected(), "messages come over connections");
     require(message.size() <= 64, "no message is longer than was agreed");
   }
-  static void changed(comch::Connection&, bool, std::uint64_t) {}
+  static void changed(comch::Connection&, bool, std::uint64_t) noexcept {}
   static sim::Address address(const sim::ChannelIdentity& identity) {
     return sim::fabric_address(identity.fabric, sim::channel_purpose, sim::channel_key(identity));
   }

@@ -49,7 +49,7 @@ class Handshakes {
     rdma_->set_connection_request_timeout(1000);
     rdma_->set_user_data(reinterpret_cast<std::uint64_t>(this));
     engine_->connect(rdma_);
-    rdma_->start();
+    EXPECT_EQ(rdma_->start(), Status::success);
     listener_ = sim::listen_at(listener_address(*device_, peers_port), static_cast<int>(max_handshake_peers));
   }
 
@@ -123,16 +123,16 @@ class Handshakes {
   }
 
   static Handshakes& of(std::uint64_t user_data) { return *reinterpret_cast<Handshakes*>(user_data); }
-  static void ignore_task(Task&, std::uint64_t, std::uint64_t) {}
-  static void requested(RdmaConnection& connection, std::uint64_t self) {
+  static void ignore_task(Task&, std::uint64_t, std::uint64_t) noexcept {}
+  static void requested(RdmaConnection& connection, std::uint64_t self) noexcept {
     require(connection.state() == RdmaConnection::State::requested, "a request can be answered");
     of(self).known_.push_back(connection.shared_from_this());
   }
-  static void established(RdmaConnection& connection, std::uint64_t, std::uint64_t) {
+  static void established(RdmaConnection& connection, std::uint64_t, std::uint64_t) noexcept {
     require(connection.is_connected(), "a connection that is reported is connected");
     require(connection.user_data() == answered || connection.user_data() == made, "no peer connects by itself");
   }
-  static void ended(RdmaConnection& connection, std::uint64_t, std::uint64_t) {
+  static void ended(RdmaConnection& connection, std::uint64_t, std::uint64_t) noexcept {
     require(connection.state() == RdmaConnection::State::closed, "an end is reported at the end");
   }
 

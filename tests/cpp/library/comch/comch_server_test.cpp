@@ -19,7 +19,7 @@ TEST_F(ComchServer, NameInUseIsAlreadyExist) {
   ServerSide first;
   first.start();
   ServerSide second;
-  EXPECT_EQ(thrown_by([&] { second.context->start(); }), Status::already_exist);
+  EXPECT_EQ(thrown_by([&] { return second.context->start(); }), Status::already_exist);
   EXPECT_EQ(second.context->state(), ContextState::idle);
   ServerSide elsewhere("copy", nullptr, 1, "0b:00.2");
   elsewhere.start();

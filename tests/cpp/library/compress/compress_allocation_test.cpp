@@ -14,15 +14,15 @@ TEST(CompressAllocation, TheDataPathDoesNotAllocate) {
   const auto device = Device::open(find_device("p0", Side::dpu));
   const auto pe = ProgressEngine::create();
   const auto compress = Compress::create(device);
-  const auto count = [](Task& task, std::uint64_t, std::uint64_t counter) {
+  const auto count = [](Task& task, std::uint64_t, std::uint64_t counter) noexcept {
     ++*std::bit_cast<std::uint64_t*>(counter);
-    task.free();
+    EXPECT_EQ(task.free(), Status::success);
   };
   std::uint64_t completed = 0;
   compress->set_decompress_deflate_conf(count, count, 8);
   compress->set_user_data(address_of(&completed));
   pe->connect(compress);
-  compress->start();
+  EXPECT_EQ(compress->start(), Status::success);
   const ByteVector small = stored(ByteVector(100));
   const ByteVector large = stored(ByteVector(100'000));
   MappedBytes memory(device, 400'000);
@@ -51,7 +51,7 @@ TEST(CompressAllocation, TheDataPathDoesNotAllocate) {
     }
     EXPECT_EQ(num_allocations() - before, 0U) << src->data_len();
   }
-  compress->stop();
+  EXPECT_EQ(compress->stop(), Status::success);
   Bufs::free({dst, sources[0], sources[1]});
 }
 

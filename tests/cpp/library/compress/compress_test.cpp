@@ -27,7 +27,7 @@ class CompressTest : public HeldBufsTest {
     std::ranges::copy(stream, src_memory.bytes.begin());
   }
   void TearDown() override {
-    rig.compress->stop();
+    EXPECT_EQ(rig.compress->stop(), Status::success);
     rig.progress_until_idle();
     HeldBufsTest::TearDown();
   }
@@ -218,13 +218,13 @@ TEST(Compress, NeedsADeviceWithAnEngine) {
 TEST(Compress, RefusesABadConfiguration) {
   const auto compress = Compress::create(Device::open(find_device("p0", Side::dpu)));
   const auto pe = ProgressEngine::create();
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   for (const std::uint32_t count : {0U, 65537U}) {
     EXPECT_EQ(thrown_by([&] { compress->set_decompress_deflate_conf(callback, callback, count); }),
               Status::invalid_value);
   }
   pe->connect(compress);
-  EXPECT_THAT(reason_of([&] { compress->start(); }), HasSubstr("set_decompress_deflate_conf"));
+  EXPECT_THAT(reason_of([&] { return compress->start(); }), HasSubstr("set_decompress_deflate_conf"));
   CompressDecompressDeflateTask* task = nullptr;
   EXPECT_EQ(compress->decompress_deflate(nullptr, nullptr, 0, task), Status::bad_state);
 }

@@ -11,11 +11,11 @@
 namespace pydoca {
 namespace {
 
-void count_end(GraphInstance& /*instance*/, std::uint64_t /*instance_user_data*/, std::uint64_t counter) {
+void count_end(GraphInstance& /*instance*/, std::uint64_t /*instance_user_data*/, std::uint64_t counter) noexcept {
   ++*std::bit_cast<int*>(counter);
 }
 
-Status count_step(std::uint64_t counter) {
+Status count_step(std::uint64_t counter) noexcept {
   ++*std::bit_cast<int*>(counter);
   return Status::success;
 }

@@ -44,7 +44,7 @@ class GraphTest : public DmaTest {
 
   GraphTest() {
     rig.free_tasks = false;
-    rig.context->start();
+    EXPECT_EQ(rig.context->start(), Status::success);
   }
 
   std::shared_ptr<Graph> make_graph(std::uint32_t num_instances = 4) {
@@ -66,7 +66,7 @@ class GraphTest : public DmaTest {
     steps_.push_back(std::make_unique<Step>(Step{&order, number, answer}));
     return std::bit_cast<std::uint64_t>(steps_.back().get());
   }
-  static Status run_step(std::uint64_t cookie) {
+  static Status run_step(std::uint64_t cookie) noexcept {
     const Step& step = *std::bit_cast<const Step*>(cookie);
     step.order->push_back(step.number);
     return step.answer;
@@ -104,10 +104,10 @@ class GraphTest : public DmaTest {
       test.at_end(instance);
     }
   }
-  static void ended_well(GraphInstance& instance, std::uint64_t user_data, std::uint64_t self) {
+  static void ended_well(GraphInstance& instance, std::uint64_t user_data, std::uint64_t self) noexcept {
     ended(instance, user_data, self, false);
   }
-  static void ended_badly(GraphInstance& instance, std::uint64_t user_data, std::uint64_t self) {
+  static void ended_badly(GraphInstance& instance, std::uint64_t user_data, std::uint64_t self) noexcept {
     ended(instance, user_data, self, true);
   }
 
@@ -419,7 +419,7 @@ TEST_F(ClaimTest, AFailureIsExplainedWhenItsTaskIsGone) {
   const Status status = instance.status();
   EXPECT_EQ(waiting.free(), Status::success);
   tasks.clear();
-  rig.context->stop();
+  EXPECT_EQ(rig.context->stop(), Status::success);
   rig.progress_until_idle();
   EXPECT_THAT(instance.explain(status), HasSubstr("src is missing"));
 }

@@ -41,7 +41,7 @@ class RandomGraphTest : public DmaTest, public testing::WithParamInterface<std::
 
   RandomGraphTest() {
     rig.free_tasks = false;
-    rig.context->start();
+    EXPECT_EQ(rig.context->start(), Status::success);
   }
 
   bool one_in(unsigned n) { return random() % n == 0; }
@@ -128,7 +128,7 @@ class RandomGraphTest : public DmaTest, public testing::WithParamInterface<std::
   }
 
   /// A function of the graph's, or, without a step, of a sub-graph's.
-  static Status visit(std::uint64_t cookie) {
+  static Status visit(std::uint64_t cookie) noexcept {
     Step* const step = std::bit_cast<Step*>(cookie);
     if (step == nullptr) {
       return Status::success;
@@ -140,7 +140,7 @@ class RandomGraphTest : public DmaTest, public testing::WithParamInterface<std::
     }
     return step->fails ? Status::operating_system : Status::success;
   }
-  static void ended(GraphInstance& run, std::uint64_t /*data*/, std::uint64_t self) {
+  static void ended(GraphInstance& run, std::uint64_t /*data*/, std::uint64_t self) noexcept {
     auto& test = *std::bit_cast<RandomGraphTest*>(self);
     if (&run == test.instance) {
       ++test.num_ended;

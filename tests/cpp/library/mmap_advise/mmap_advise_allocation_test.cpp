@@ -13,15 +13,15 @@ TEST(MmapAdviseAllocation, TheDataPathDoesNotAllocate) {
   const auto device = Device::open(find_device("p0", Side::dpu));
   const auto pe = ProgressEngine::create();
   const auto advise = MmapAdvise::create(device);
-  const auto count = [](Task& task, std::uint64_t, std::uint64_t counter) {
+  const auto count = [](Task& task, std::uint64_t, std::uint64_t counter) noexcept {
     ++*std::bit_cast<std::uint64_t*>(counter);
-    task.free();
+    EXPECT_EQ(task.free(), Status::success);
   };
   std::uint64_t completed = 0;
   advise->set_invalidate_cache_conf(count, count, 8);
   advise->set_user_data(address_of(&completed));
   pe->connect(advise);
-  advise->start();
+  EXPECT_EQ(advise->start(), Status::success);
   MappedBytes memory(device, 200'000);
   Bufs bufs(1);
   Buf* const buf = bufs.by_data(memory, 0, 100'000);
@@ -37,7 +37,7 @@ TEST(MmapAdviseAllocation, TheDataPathDoesNotAllocate) {
     }
   }
   EXPECT_EQ(num_allocations() - before, 0U);
-  advise->stop();
+  EXPECT_EQ(advise->stop(), Status::success);
   Bufs::free({buf});
 }
 

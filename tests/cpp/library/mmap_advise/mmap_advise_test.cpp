@@ -32,7 +32,7 @@ class MmapAdviseTest : public HeldBufsTest {
     ASSERT_EQ(rig.context->start(), Status::success);
   }
   void TearDown() override {
-    rig.context->stop();
+    EXPECT_EQ(rig.context->stop(), Status::success);
     rig.progress_until_idle();
     HeldBufsTest::TearDown();
   }
@@ -102,7 +102,7 @@ TEST_F(MmapAdviseTest, ABufThatWasGivenBackIsNotTaken) {
 }
 
 TEST_F(MmapAdviseTest, IsConfiguredWhileIdle) {
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   EXPECT_EQ(thrown_by([&] { rig.context->set_invalidate_cache_conf(callback, callback, 1); }), Status::not_permitted);
   const auto other = MmapAdvise::create(device);
   EXPECT_EQ(thrown_by([&] { other->set_invalidate_cache_conf(callback, nullptr, 1); }), Status::invalid_value);

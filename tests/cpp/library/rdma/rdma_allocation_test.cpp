@@ -19,18 +19,18 @@ class RdmaAllocation : public RdmaFabricTest {
       rdma->set_permissions(any_rdma);
       rdma->set_user_data(std::bit_cast<std::uint64_t>(&completed));
       pe->connect(rdma);
-      rdma->start();
+      EXPECT_EQ(rdma->start(), Status::success);
       connection = rdma->export_connection();
       inventory->start();
     }
     ~Side() {
-      rdma->stop();
+      EXPECT_EQ(rdma->stop(), Status::in_progress);
       while (rdma->state() != ContextState::idle) {
         pe->progress();
       }
       rdma->close();
     }
-    static void count(Task& task, std::uint64_t, std::uint64_t counter) {
+    static void count(Task& task, std::uint64_t, std::uint64_t counter) noexcept {
       *std::bit_cast<std::uint64_t*>(counter) += task.status() == Status::success ? 1U : 1000000U;
       static_cast<void>(task.free());
     }

@@ -101,7 +101,7 @@ TEST_F(RdmaConnecting, NotToAPeerThatIsConnectedToAnother) {
   }
   connect();
   RdmaRig c("p0");
-  c.rdma->start();
+  EXPECT_EQ(c.rdma->start(), Status::success);
   const auto connection = c.rdma->export_connection();
   EXPECT_EQ(thrown_by([&] { c.rdma->connect(ba->details(), *connection); }), Status::connection_aborted);
   RdmaTask* task = nullptr;
@@ -241,7 +241,7 @@ TEST_F(RdmaConnecting, OneContextHasManyPeers) {
   for (std::size_t i = 0; i < 8; ++i) {
     b->submit(&Rdma::receive, nullptr);
     rigs.push_back(std::make_unique<RdmaRig>("pf0vf0"));
-    rigs[i]->rdma->start();
+    EXPECT_EQ(rigs[i]->rdma->start(), Status::success);
     std::shared_ptr<RdmaConnection> there;
     connect_by_details(*rigs[i], *b, there, theirs.emplace_back());
     rigs[i]->submit(&Rdma::send_imm, *there, nullptr, static_cast<std::uint32_t>(i));
@@ -387,7 +387,7 @@ TEST_F(RdmaByAddress, WithoutRoomARequestIsRejected) {
   ab = a->rdma->connect_to_addr(address());
   ASSERT_TRUE(run([&] { return a->ups.size() == 1; }));
   RdmaRig c("p0");
-  c.rdma->start();
+  EXPECT_EQ(c.rdma->start(), Status::success);
   const auto late = c.rdma->connect_to_addr(address());
   ASSERT_TRUE(run_until({b.get(), &c}, [&] { return c.failures.size() == 1; }));
   EXPECT_EQ(late->failure(), Status::connection_aborted);
@@ -397,7 +397,7 @@ TEST_F(RdmaByAddress, WithoutRoomARequestIsRejected) {
 TEST_F(RdmaByAddress, PortsAreTakenOnceAndGivenBack) {
   listen();
   RdmaRig c("p1");
-  c.rdma->start();
+  EXPECT_EQ(c.rdma->start(), Status::success);
   EXPECT_EQ(thrown_by([&] { b->rdma->start_listen_to_port(port); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { c.rdma->start_listen_to_port(port); }), Status::connection_aborted);
   EXPECT_EQ(thrown_by([&] { c.rdma->stop_listen_to_port(port); }), Status::invalid_value);
@@ -455,7 +455,7 @@ TEST_F(RdmaSettings, AreCheckedWhenTheyAreGiven) {
 TEST_F(RdmaSettings, AreForAnIdleContext) {
   start();
   Rdma& rdma = *a->rdma;
-  const auto ignore = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto ignore = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   EXPECT_EQ(thrown_by([&] { rdma.set_permissions(any_rdma); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { rdma.set_max_num_connections(2); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { rdma.set_conf(RdmaTaskKind::send, ignore, ignore, 1); }), Status::bad_state);
@@ -465,7 +465,7 @@ TEST_F(RdmaSettings, AreForAnIdleContext) {
 TEST_F(RdmaSettings, ChangeBetweenRuns) {
   connect();
   a->stop();
-  const auto ignore = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto ignore = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   a->rdma->set_max_num_connections(2);
   a->rdma->set_conf(RdmaTaskKind::send, ignore, ignore, 1);
   ASSERT_EQ(a->rdma->start(), Status::success);

@@ -61,8 +61,8 @@ class HandshakeOfOne : public RdmaFabricTest {
   HandshakeOfOne() {
     context.rdma->set_max_num_connections(3);
     peers_context.rdma->set_max_num_connections(4);
-    context.rdma->start();
-    peers_context.rdma->start();
+    EXPECT_EQ(context.rdma->start(), Status::success);
+    EXPECT_EQ(peers_context.rdma->start(), Status::success);
     inbox = peers_context.rdma->export_connection();
   }
   void TearDown() override {

@@ -102,7 +102,7 @@ class Peer {
         break;
       default:
         rig_->stop();
-        rig_->rdma->start();
+        EXPECT_EQ(rig_->rdma->start(), Status::success);
     }
   }
 
@@ -110,7 +110,7 @@ class Peer {
     sim::set_fabric(request.payload);
     rig_ = std::make_unique<RdmaRig>("p1", 64);
     rig_->rdma->set_max_num_connections(static_cast<std::uint16_t>(request.a));
-    rig_->rdma->start();
+    EXPECT_EQ(rig_->rdma->start(), Status::success);
   }
 
   void receive(std::uint64_t count, std::uint64_t size) {
@@ -179,14 +179,14 @@ std::unique_ptr<PeerProcess> start_peer(std::uint64_t connections = 1) {
 class RdmaProcess : public RdmaFabricTest {
  protected:
   void connect() {
-    rig->rdma->start();
+    EXPECT_EQ(rig->rdma->start(), Status::success);
     connection = rig->rdma->export_connection();
     rig->rdma->connect(bytes_of(peer->ask({.op = op::details, .payload = {}}).payload), *connection);
     peer->ask({.op = op::connect, .payload = text_of(connection->details())});
     ASSERT_TRUE(run([&] { return rig->ups.size() == 1; }));
   }
   void connect_by_address() {
-    rig->rdma->start();
+    EXPECT_EQ(rig->rdma->start(), Status::success);
     peer->ask({.op = op::listen, .payload = {}});
     connection = rig->rdma->connect_to_addr(RdmaAddress::create(RdmaAddressType::ipv4, "10.0.1.2", port));
     ASSERT_TRUE(run([&] { return rig->ups.size() == 1; }));
@@ -312,7 +312,7 @@ TEST_F(RdmaProcess, AKilledPeerFailsASendThatWaits) {
 
 TEST_F(RdmaProcess, AKilledPeerIsNoticedWhileItIsConnecting) {
   rig->rdma->set_connection_request_timeout(60'000);
-  rig->rdma->start();
+  EXPECT_EQ(rig->rdma->start(), Status::success);
   const auto listener = start_peer();
   peer->ask({.op = op::listen, .payload = {}});
   ::kill(peer->pid(), SIGSTOP);
@@ -324,7 +324,7 @@ TEST_F(RdmaProcess, AKilledPeerIsNoticedWhileItIsConnecting) {
 }
 
 TEST_F(RdmaProcess, DetailsOfAKilledPeerAreRefused) {
-  rig->rdma->start();
+  EXPECT_EQ(rig->rdma->start(), Status::success);
   const std::string details = peer->ask({.op = op::details, .payload = {}}).payload;
   connection = rig->rdma->export_connection();
   peer.reset();
@@ -343,7 +343,7 @@ TEST_F(RdmaProcess, AtomicsOfSeveralProcessesAreExact) {
   peer.reset();
   const auto mine = std::make_unique<RdmaRig>("pf0vf0");
   mine->rdma->set_max_num_connections(adders);
-  mine->rdma->start();
+  EXPECT_EQ(mine->rdma->start(), Status::success);
   NetMemory word(mine->device, 4096);
   std::vector<std::unique_ptr<PeerProcess>> peers;
   for (std::size_t i = 0; i < adders; ++i) {
@@ -369,7 +369,7 @@ TEST_F(RdmaProcess, AtomicsOfSeveralProcessesAreExact) {
 
 /// A peer killed at any moment under traffic in both directions: nothing hangs, and the next one is served.
 TEST_F(RdmaProcess, ServesOnWhilePeersAreKilledUnderTraffic) {
-  rig->rdma->start();
+  EXPECT_EQ(rig->rdma->start(), Status::success);
   std::minstd_rand random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
   std::size_t sent = 0;
   for (int round = 0; round < 12; ++round) {

@@ -195,7 +195,7 @@ TEST_F(PartialHashTest, AMessageThatHasEndedTakesNoPiece) {
 TEST_F(PartialHashTest, AContextThatStartsAgainBeginsAnew) {
   ShaPartialHashTask& task = rig.partial_task(source(0, 64), target());
   EXPECT_EQ(run(task), Status::success);
-  rig.sha->stop();
+  EXPECT_EQ(rig.sha->stop(), Status::in_progress);
   EXPECT_EQ(task.free(), Status::success);
   rig.progress_until_idle();
   EXPECT_EQ(rig.sha->start(), Status::success);
@@ -208,7 +208,7 @@ TEST_F(PartialHashTest, AContextThatStartsAgainBeginsAnew) {
 TEST(PartialHash, NeedsOneOfTheTwoConfs) {
   const auto sha = Sha::create(open_bluefield2());
   const auto pe = ProgressEngine::create();
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   pe->connect(sha);
   sha->set_partial_hash_conf(callback, callback, 2);
   EXPECT_EQ(sha->num_partial_hash_tasks(), 2U);
@@ -223,7 +223,7 @@ TEST(PartialHash, NeedsOneOfTheTwoConfs) {
   EXPECT_EQ(sha->hash(nullptr, nullptr, ShaAlgorithm::sha1, 0, whole), Status::no_memory);
   EXPECT_EQ(tasks[0]->free(), Status::success);
   EXPECT_EQ(tasks[1]->free(), Status::success);
-  sha->stop();
+  EXPECT_EQ(sha->stop(), Status::success);
 }
 
 TEST(PartialHash, TellsItsBlocks) {

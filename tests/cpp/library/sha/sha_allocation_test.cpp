@@ -15,15 +15,15 @@ TEST(ShaAllocation, TheDataPathDoesNotAllocate) {
   const auto device = Device::open(find_device("p0", Side::dpu));
   const auto pe = ProgressEngine::create();
   const auto sha = Sha::create(device);
-  const auto count = [](Task& task, std::uint64_t, std::uint64_t counter) {
+  const auto count = [](Task& task, std::uint64_t, std::uint64_t counter) noexcept {
     ++*std::bit_cast<std::uint64_t*>(counter);
-    task.free();
+    EXPECT_EQ(task.free(), Status::success);
   };
   std::uint64_t completed = 0;
   sha->set_hash_conf(count, count, 8);
   sha->set_user_data(address_of(&completed));
   pe->connect(sha);
-  sha->start();
+  EXPECT_EQ(sha->start(), Status::success);
   MappedBytes memory(device, 200'000);
   Bufs bufs(4);
   Buf* const src = bufs.by_data(memory, 0, 100'000);
@@ -48,7 +48,7 @@ TEST(ShaAllocation, TheDataPathDoesNotAllocate) {
     }
     EXPECT_EQ(num_allocations() - before, 0U) << len;
   }
-  sha->stop();
+  EXPECT_EQ(sha->stop(), Status::success);
   Bufs::free({src, dst});
 }
 

@@ -33,7 +33,7 @@ class ShaTest : public HeldBufsTest {
     }
   }
   void TearDown() override {
-    rig.sha->stop();
+    EXPECT_EQ(rig.sha->stop(), Status::success);
     rig.progress_until_idle();
     HeldBufsTest::TearDown();
   }

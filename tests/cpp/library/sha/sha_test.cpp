@@ -188,7 +188,7 @@ TEST(Sha, KeepsToTheLimitsOfItsDevice) {
   Bufs bufs(8);
   Buf* const src = bufs.by_data(memory, 0, 101);
   Buf* const dst = bufs.by_addr(memory, 512, 64);
-  rig.sha->start();
+  EXPECT_EQ(rig.sha->start(), Status::success);
   ShaHashTask& task = rig.task(src, dst);
   EXPECT_EQ(task.try_submit(), Status::invalid_value);
   EXPECT_EQ(task.explain(Status::invalid_value),
@@ -233,22 +233,22 @@ TEST(Sha, NeedsADeviceWithAnEngine) {
 TEST(Sha, RefusesABadConfiguration) {
   const auto sha = Sha::create(open_bluefield2());
   const auto pe = ProgressEngine::create();
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   EXPECT_EQ(thrown_by([&] { sha->set_hash_conf(callback, callback, 0); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { sha->set_hash_conf(callback, callback, 65537); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { sha->set_hash_conf(nullptr, callback, 1); }), Status::invalid_value);
-  EXPECT_EQ(thrown_by([&] { sha->start(); }), Status::not_connected);
+  EXPECT_EQ(thrown_by([&] { return sha->start(); }), Status::not_connected);
   pe->connect(sha);
-  EXPECT_THAT(reason_of([&] { sha->start(); }), HasSubstr("set_hash_conf"));
+  EXPECT_THAT(reason_of([&] { return sha->start(); }), HasSubstr("set_hash_conf"));
   ShaHashTask* task = nullptr;
   EXPECT_EQ(sha->hash(nullptr, nullptr, ShaAlgorithm::sha1, 0, task), Status::bad_state);
   EXPECT_EQ(sha->hash(nullptr, nullptr, static_cast<ShaAlgorithm>(3), 0, task), Status::invalid_value);
   sha->set_hash_conf(callback, callback, 1);
-  sha->start();
+  EXPECT_EQ(sha->start(), Status::success);
   EXPECT_EQ(thrown_by([&] { sha->set_hash_conf(callback, callback, 1); }), Status::bad_state);
-  EXPECT_EQ(thrown_by([&] { sha->start(); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { return sha->start(); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { sha->close(); }), Status::in_use);
-  sha->stop();
+  EXPECT_EQ(sha->stop(), Status::success);
 }
 
 // ---- Ends -------------------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ TEST_F(ShaTest, AStopDuringLargeHashesWritesNothingAfterwards) {
     for (std::size_t steps = 0; steps < round * 100; ++steps) {
       pe->progress();
     }
-    rig.sha->stop();
+    EXPECT_EQ(rig.sha->stop(), Status::in_progress);
     rig.progress_until_idle();
     fill(dst_memory.bytes, std::byte{0xAB});
     ASSERT_EQ(rig.sha->start(), Status::success);
@@ -284,7 +284,7 @@ TEST_F(ShaTest, AStopDuringLargeHashesWritesNothingAfterwards) {
 TEST_F(ShaTest, AContextThatIsDestroyedWhileItRunsTakesItsTasksBack) {
   {
     ShaRig other(device, pe, 8);
-    other.sha->start();
+    EXPECT_EQ(other.sha->start(), Status::success);
     for (std::size_t i = 0; i < 8; ++i) {
       other.submitted(source(0, memory_size), target(i * 64));
     }

@@ -132,7 +132,7 @@ TEST_F(SyncEventContextTest, StopFlushesPendingWaits) {
   for (const Completion& completion : rig.completions) {
     EXPECT_EQ(completion.status, Status::shutdown);
   }
-  EXPECT_EQ(thrown_by([&] { rig.context->start(); }), Status::bad_state) << "an event is started once";
+  EXPECT_EQ(thrown_by([&] { return rig.context->start(); }), Status::bad_state) << "an event is started once";
 }
 
 TEST_F(SyncEventContextTest, ACancelledWaitGivesItsSlotBack) {
@@ -182,13 +182,13 @@ TEST_F(SyncEventContextTest, ClosingTheEventClosesIt) {
 
 TEST_F(SyncEventContextTest, IsConfiguredWhileIdle) {
   EventRig rig(local_event(dpu), pe);
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   EXPECT_EQ(thrown_by([&] { rig.context->set_conf(get, callback, callback, 1); }), Status::not_permitted);
   const auto other = local_event(dpu)->as_context();
   EXPECT_EQ(thrown_by([&] { other->set_conf(get, nullptr, callback, 1); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { other->set_conf(get, callback, callback, 0); }), Status::invalid_value);
   pe->connect(other);
-  EXPECT_EQ(thrown_by([&] { other->start(); }), Status::invalid_value) << "nothing is configured";
+  EXPECT_EQ(thrown_by([&] { return other->start(); }), Status::invalid_value) << "nothing is configured";
   other->set_conf(get, callback, callback, 3);
   EXPECT_EQ(other->num_tasks(get), 3U);
   EXPECT_EQ(other->num_tasks(wait_eq), 0U);
@@ -215,7 +215,7 @@ TEST_F(SyncEventContextTest, ABlueField2HasNoWaits) {
   EXPECT_FALSE(SyncEventContext::is_supported(old->info(), wait_eq));
   EXPECT_TRUE(SyncEventContext::is_supported(old->info(), get));
   const auto context = local_event(old)->as_context();
-  const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto callback = [](Task&, std::uint64_t, std::uint64_t) noexcept {};
   EXPECT_EQ(thrown_by([&] { context->set_conf(wait_neq, callback, callback, 1); }), Status::not_supported);
   context->close();
 }

@@ -247,7 +247,7 @@ TEST_F(WorkQueueTest, RunsGraphsBesideJobs) {
   queue->add(dma);
   const auto graph = queue->create_graph(1);
   GraphNode& node = graph->node_from_context(dma);
-  GraphNode& then = graph->node_from_user([](std::uint64_t cookie) { return static_cast<Status>(cookie); });
+  GraphNode& then = graph->node_from_user([](std::uint64_t cookie) noexcept { return static_cast<Status>(cookie); });
   graph->add_dependency(node, then);
   graph->start();
   GraphInstance& instance = graph->create_instance();
@@ -285,7 +285,7 @@ TEST_P(GraphAgainsTest, EachNodeAnswersAgainAndTheInstanceSuccess) {
   std::vector<GraphNode*> nodes;
   for (std::size_t i = 0; i < copies + functions; ++i) {
     nodes.push_back(i < copies ? &graph->node_from_context(dma)
-                               : &graph->node_from_user([](std::uint64_t status) { return Status(status); }));
+                               : &graph->node_from_user([](std::uint64_t status) noexcept { return Status(status); }));
     if (i > 0) {
       graph->add_dependency(*nodes[i - 1], *nodes[i]);
     }
@@ -324,7 +324,7 @@ TEST_F(WorkQueueTest, WakesAProgramUntilTheEventOfAGraphIsRetrieved) {
   queue->set_event_driven(true);
   const auto graph = queue->create_graph(1);
   GraphNode& copy_node = graph->node_from_context(dma);
-  GraphNode& function = graph->node_from_user([](std::uint64_t) { return Status::success; });
+  GraphNode& function = graph->node_from_user([](std::uint64_t) noexcept { return Status::success; });
   graph->add_dependency(copy_node, function);
   graph->start();
   GraphInstance& instance = graph->create_instance();

@@ -66,14 +66,14 @@ struct Events {
 
   static Events& of(std::uint64_t user_data) { return *std::bit_cast<Events*>(user_data); }
 
-  static void received(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data) {
+  static void received(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data) noexcept {
     Events& events = of(user_data);
     events.messages.emplace_back(message.begin(), message.end());
     if (events.on_message) {
       events.on_message(connection, message);
     }
   }
-  static void completed(Task& task, std::uint64_t /*task_user_data*/, std::uint64_t user_data) {
+  static void completed(Task& task, std::uint64_t /*task_user_data*/, std::uint64_t user_data) noexcept {
     Events& events = of(user_data);
     events.sent.push_back(task.status());
     if (events.on_sent) {
@@ -82,7 +82,7 @@ struct Events {
       EXPECT_EQ(task.free(), Status::success);
     }
   }
-  static void joined(Connection& connection, bool successful, std::uint64_t user_data) {
+  static void joined(Connection& connection, bool successful, std::uint64_t user_data) noexcept {
     Events& events = of(user_data);
     if (!successful) {
       ++events.turned_away;
@@ -93,7 +93,7 @@ struct Events {
       events.on_connected(connection);
     }
   }
-  static void left(Connection& connection, bool successful, std::uint64_t user_data) {
+  static void left(Connection& connection, bool successful, std::uint64_t user_data) noexcept {
     Events& events = of(user_data);
     EXPECT_TRUE(successful);
     ++events.disconnected;
@@ -101,7 +101,8 @@ struct Events {
       events.on_disconnected(connection);
     }
   }
-  static void changed(std::uint64_t user_data, Context& /*context*/, ContextState /*previous*/, ContextState next) {
+  static void changed(std::uint64_t user_data, Context& /*context*/, ContextState /*previous*/,
+                      ContextState next) noexcept {
     of(user_data).states.push_back(next);
   }
 };

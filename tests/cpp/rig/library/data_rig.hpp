@@ -96,25 +96,26 @@ class DataRig {
   bool free_tasks = true;
 
  protected:
-  using SetConf = void (Library::*)(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  using SetConf = void (Library::*)(TaskCallback<TaskClass> on_success, TaskCallback<TaskClass> on_error, std::uint32_t num_tasks);
 
   DataRig(std::shared_ptr<Library> made, const std::shared_ptr<ProgressEngine>& engine, SetConf set_conf,
           std::uint32_t num_tasks)
       : context(std::move(made)), pe(engine) {
     (context.get()->*set_conf)(completed_well, completed_badly, num_tasks);
     context->set_user_data(std::bit_cast<std::uint64_t>(this));
-    context->set_state_changed([](std::uint64_t self, Context& changed, ContextState previous, ContextState next) {
-      EXPECT_EQ(changed.state(), next);
-      std::bit_cast<DataRig*>(self)->transitions.emplace_back(previous, next);
-    });
+    context->set_state_changed(
+        [](std::uint64_t self, Context& changed, ContextState previous, ContextState next) noexcept {
+          EXPECT_EQ(changed.state(), next);
+          std::bit_cast<DataRig*>(self)->transitions.emplace_back(previous, next);
+        });
     pe->connect(context);
   }
   ~DataRig() = default;
 
-  static void completed_well(Task& task, std::uint64_t user_data, std::uint64_t self) {
+  static void completed_well(Task& task, std::uint64_t user_data, std::uint64_t self) noexcept {
     std::bit_cast<DataRig*>(self)->completed(task, user_data, false);
   }
-  static void completed_badly(Task& task, std::uint64_t user_data, std::uint64_t self) {
+  static void completed_badly(Task& task, std::uint64_t user_data, std::uint64_t self) noexcept {
     std::bit_cast<DataRig*>(self)->completed(task, user_data, true);
   }
 

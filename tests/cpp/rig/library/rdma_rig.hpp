@@ -141,7 +141,7 @@ class RdmaRig {
   RdmaRig& operator=(const RdmaRig&) = delete;
 
   void stop() {
-    rdma->stop();
+    static_cast<void>(rdma->stop());
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (rdma->state() != ContextState::idle && std::chrono::steady_clock::now() < end) {
       pe->progress();
@@ -206,7 +206,7 @@ class RdmaRig {
     bufs_.push_back(buf);
     return buf;
   }
-  static void completed(Task& done, std::uint64_t user_data, std::uint64_t self) {
+  static void completed(Task& done, std::uint64_t user_data, std::uint64_t self) noexcept {
     auto& task = static_cast<RdmaTask&>(done);
     of(self).completions.push_back({task.kind(), task.status(), user_data, task.result_len(), task.result_opcode(),
                                     task.result_immediate_data(), task.connection().get()});
@@ -217,19 +217,19 @@ class RdmaRig {
       EXPECT_EQ(task.free(), Status::success);
     }
   }
-  static void request(RdmaConnection& connection, std::uint64_t self) {
+  static void request(RdmaConnection& connection, std::uint64_t self) noexcept {
     of(self).requests.push_back(connection.shared_from_this());
     if (of(self).on_request) {
       of(self).on_request(connection);
     }
   }
-  static void established(RdmaConnection& connection, std::uint64_t, std::uint64_t self) {
+  static void established(RdmaConnection& connection, std::uint64_t, std::uint64_t self) noexcept {
     of(self).ups.push_back(connection.shared_from_this());
   }
-  static void failed(RdmaConnection& connection, std::uint64_t, std::uint64_t self) {
+  static void failed(RdmaConnection& connection, std::uint64_t, std::uint64_t self) noexcept {
     of(self).failures.push_back(connection.shared_from_this());
   }
-  static void disconnected(RdmaConnection& connection, std::uint64_t, std::uint64_t self) {
+  static void disconnected(RdmaConnection& connection, std::uint64_t, std::uint64_t self) noexcept {
     of(self).downs.push_back(connection.shared_from_this());
   }
 
@@ -301,7 +301,7 @@ class RdmaFabricTest : public testing::Test {
   static void open_by_address(const std::string& name) {
     RdmaRig rig(name);
     if (!is_simulated() && Rdma::is_connection_manager_supported(rig.device->info())) {
-      rig.rdma->start();
+      EXPECT_EQ(rig.rdma->start(), Status::success);
       rig.rdma->start_listen_to_port(unused_port);
     }
   }

@@ -77,7 +77,7 @@ class EventRig {
   EventRig& operator=(const EventRig&) = delete;
 
   void stop() {
-    context->stop();
+    static_cast<void>(context->stop());
     while (context->state() != ContextState::idle) {
       pe->progress();
     }
@@ -109,7 +109,7 @@ class EventRig {
   std::vector<Completion> completions;
 
  private:
-  static void completed(Task& task, std::uint64_t user_data, std::uint64_t self) {
+  static void completed(Task& task, std::uint64_t user_data, std::uint64_t self) noexcept {
     auto& rig = *std::bit_cast<EventRig*>(self);
     rig.completions.push_back({user_data, task.status(), static_cast<SyncEventTask&>(task).result()});
     EXPECT_EQ(task.free(), Status::success);

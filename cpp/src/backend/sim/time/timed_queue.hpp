@@ -136,7 +136,7 @@ class ModelledQueue final : public backend::DataQueue, private TimedQueue {
   }
   void execute() noexcept {
     while (backend::Operation* const operation = unexecuted_.pop()) {
-      inner_->post(static_cast<backend::DataOperation&>(*operation), true);  // it has as many places
+      static_cast<void>(inner_->post(static_cast<backend::DataOperation&>(*operation), true));  // it has as many places
     }
   }
   void collect() noexcept {

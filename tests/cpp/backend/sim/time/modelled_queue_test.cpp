@@ -35,11 +35,11 @@ class ModelledDmaTest : public HeldBufsTest {
     fill_pattern(src->bytes, 3);
     rig.emplace(device, pe, 64);
     rig->dma->set_ordered_completions(ordered);
-    rig->dma->start();
+    EXPECT_EQ(rig->dma->start(), Status::success);
   }
   void TearDown() override {
     if (rig.has_value()) {
-      rig->dma->stop();
+      static_cast<void>(rig->dma->stop());
       rig->progress_until_idle();
     }
     HeldBufsTest::TearDown();
@@ -93,14 +93,14 @@ TEST_F(ModelledDmaTest, TwoContextsShareTheEngine) {
   start({.bandwidth = 1e9});
   const auto other_pe = ProgressEngine::create();
   DmaRig other(device, other_pe, 4);
-  other.dma->start();
+  EXPECT_EQ(other.dma->start(), Status::success);
   const std::uint64_t begin = detail::now();
   submit(0, std::size_t{2} << 20);
   other.submitted(hold(bufs.by_data(*src, 0, 2U << 20U)), hold(bufs.by_addr(*dst, 2U << 20U, 2U << 20U)));
   other.progress_until(1);
   EXPECT_GE(detail::now() - begin, 4'194'304U);
   rig->progress_until(1);
-  other.dma->stop();
+  EXPECT_EQ(other.dma->stop(), Status::success);
 }
 
 TEST_F(ModelledDmaTest, NothingIsDoneInsideSubmit) {
@@ -125,7 +125,7 @@ TEST_F(ModelledDmaTest, AFullQueueAnswersAgain) {
   submit(1);
   DmaMemcpyTask& third = rig->task(hold(bufs.by_data(*src, 128, 64)), hold(bufs.by_addr(*dst, 128, 64)));
   EXPECT_EQ(third.submit(), Status::again);
-  third.free();
+  EXPECT_EQ(third.free(), Status::success);
 }
 
 TEST_F(ModelledDmaTest, AStopBringsBackAtOnceWhatIsNotDue) {
@@ -136,7 +136,7 @@ TEST_F(ModelledDmaTest, AStopBringsBackAtOnceWhatIsNotDue) {
   for (int i = 0; i < 10; ++i) {
     pe->progress();
   }
-  rig->dma->stop();
+  EXPECT_EQ(rig->dma->stop(), Status::in_progress);
   rig->progress_until_idle();
   ASSERT_EQ(rig->completions.size(), 5U);
   for (const auto& completion : rig->completions) {
@@ -148,7 +148,7 @@ TEST_F(ModelledDmaTest, WhatWasNotFlushedIsNotExecutedByAStop) {
   start({.latency = 1us});
   DmaMemcpyTask& task = rig->task(hold(bufs.by_data(*src, 0, 64)), hold(bufs.by_addr(*dst, 0, 64)));
   EXPECT_EQ(task.submit(SubmitFlags::none), Status::success);
-  rig->dma->stop();
+  EXPECT_EQ(rig->dma->stop(), Status::in_progress);
   rig->progress_until_idle();
   EXPECT_EQ(rig->completions.front().status, Status::shutdown);
   EXPECT_FALSE(is_copied(64));
@@ -247,13 +247,13 @@ TEST_F(ModelledDmaTest, AnotherFunctionIsAsFastAsBefore) {
   const auto other = Device::open(find_device("p1", Side::dpu));
   MappedBytes memory(other, 128);
   DmaRig slow(other, pe, 2);
-  slow.dma->start();
+  EXPECT_EQ(slow.dma->start(), Status::success);
   slow.submitted(hold(bufs.by_data(memory, 0, 64)), hold(bufs.by_addr(memory, 64, 64)));
   for (int i = 0; i < 1000; ++i) {
     pe->progress();
   }
   EXPECT_TRUE(slow.completions.empty());
-  slow.dma->stop();
+  EXPECT_EQ(slow.dma->stop(), Status::in_progress);
   slow.progress_until_idle();
 }
 

@@ -27,7 +27,7 @@ TEST(TimingAllocationTest, ModelledCopiesAllocateNothing) {
   DmaRig rig(device, pe, 16);
   rig.free_tasks = false;
   rig.completions.reserve(256);
-  rig.dma->start();
+  EXPECT_EQ(rig.dma->start(), Status::success);
   std::vector<DmaMemcpyTask*> tasks;
   std::vector<Buf*> held;
   for (std::size_t i = 0; i < 16; ++i) {
@@ -38,7 +38,7 @@ TEST(TimingAllocationTest, ModelledCopiesAllocateNothing) {
   const std::uint64_t before = num_allocations();
   for (std::size_t round = 1; round <= 10; ++round) {
     for (DmaMemcpyTask* const task : tasks) {
-      task->dst()->reset_data_len();
+      EXPECT_EQ(task->dst()->reset_data_len(), Status::success);
       ASSERT_EQ(task->submit(), Status::success);
     }
     while (rig.completions.size() < 16 * round) {
@@ -52,7 +52,7 @@ TEST(TimingAllocationTest, ModelledCopiesAllocateNothing) {
   for (Buf* const buf : held) {
     EXPECT_EQ(buf->dec_refcount(), Status::success);
   }
-  rig.dma->stop();
+  EXPECT_EQ(rig.dma->stop(), Status::success);
   sim::set_config({});
 }
 
