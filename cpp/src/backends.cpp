@@ -1,4 +1,5 @@
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "backend/faulty/backend.hpp"
 #include "backend/sim/backend.hpp"

@@ -1,5 +1,7 @@
 #include "comch/endpoint_object.hpp"
 
+#include <pydoca/device_properties.hpp>
+
 #include "call/keywords.hpp"
 #include "convert/parse.hpp"
 #include "task/task_object.hpp"

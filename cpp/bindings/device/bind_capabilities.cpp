@@ -1,3 +1,5 @@
+#include <pydoca/device_properties.hpp>
+
 #include "convert/bindings.hpp"
 #include "device/fields.hpp"
 

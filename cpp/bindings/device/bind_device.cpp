@@ -1,4 +1,5 @@
 #include <pydoca/device.hpp>
+#include <pydoca/device_properties.hpp>
 
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"

@@ -1,3 +1,4 @@
+#include <pydoca/device_properties.hpp>
 #include <pydoca/representor.hpp>
 
 #include "call/scope.hpp"

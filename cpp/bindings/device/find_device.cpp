@@ -1,5 +1,6 @@
 #include "device/find_device.hpp"
 
+#include <pydoca/device_properties.hpp>
 #include <pydoca/status.hpp>
 
 #include "convert/convert.hpp"

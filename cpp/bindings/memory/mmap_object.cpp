@@ -116,8 +116,8 @@ void MmapObject::set_user_data(py::object data) {
 
 void MmapObject::set_free_callback(py::object callback) {
   require_callback(callback, "free_callback");
-  get()->set_free_callback(
-      {});  // the engine decides whether it may be set; the callback is called here, with the memory
+  // The engine decides whether it may be set; the callback is called here, with the memory.
+  get()->set_free_callback(nullptr);
   free_callback_ = std::move(callback);
   callback_due_ = false;
 }

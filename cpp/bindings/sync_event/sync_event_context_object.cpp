@@ -1,5 +1,7 @@
 #include "sync_event/sync_event_context_object.hpp"
 
+#include <pydoca/device_properties.hpp>
+
 #include "call/keywords.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"

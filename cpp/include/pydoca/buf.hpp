@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace pydoca::detail {
 class Operands;
@@ -49,7 +50,8 @@ class alignas(64) Buf : private Segment {
   std::uint64_t headroom() const noexcept { return Segment::data - Segment::head; }
   std::uint64_t tailroom() const noexcept { return Segment::tailroom(); }
   /// The map, which lives as long as the buf is out.
-  Mmap* mmap() const noexcept { return mmap_; }
+  const Mmap* mmap() const noexcept { return mmap_; }
+  Mmap* mmap() noexcept { return mmap_; }
   /// The inventory or pool that it is of, which lives as long.
   const BufSource& source() const noexcept { return *source_; }
 
@@ -85,9 +87,11 @@ class alignas(64) Buf : private Segment {
   Status unchain(Buf& element) noexcept;
 
   /// Null for the last.
-  Buf* next() const noexcept { return static_cast<Buf*>(Segment::next); }
+  const Buf* next() const noexcept { return static_cast<const Buf*>(Segment::next); }
+  Buf* next() noexcept { return static_cast<Buf*>(Segment::next); }
   /// The last element of the list, from any element.
-  Buf& last() noexcept;
+  const Buf& last() const noexcept;
+  Buf& last() noexcept { return const_cast<Buf&>(std::as_const(*this).last()); }
   bool is_first() const noexcept { return (standing_ & head_bit) != 0; }
   /// Whether it was given back, and not taken since.
   bool is_free() const noexcept { return standing_ == head_bit; }

@@ -43,6 +43,8 @@ class alignas(64) BufSource {
     return {source, [](Source* shared) { shared->let_go(); }};
   }
   const char* noun() const noexcept { return noun_; }
+  /// The map of a buf, for another buf that holds it.
+  static Mmap& map_of(const Buf& buf) noexcept { return *buf.mmap_; }
   /// Throws invalid_value unless count is in 1..2^32-1, no_memory.
   void add_descriptors(std::size_t count);
   /// Throws bad_state once closed.

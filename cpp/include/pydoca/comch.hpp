@@ -2,7 +2,6 @@
 
 #include "pydoca/context.hpp"
 #include "pydoca/device.hpp"
-#include "pydoca/representor.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 

@@ -1,19 +1,19 @@
 #pragma once
 
-#include "pydoca/device_properties.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/trace.hpp"
 #include "pydoca/types.hpp"
 
 #include <array>
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,7 +27,11 @@ class Device;
 namespace pydoca {
 
 class Device;
+class DeviceInfo;
 class Representor;
+struct Capabilities;           // device_properties.hpp
+struct DeviceProperties;       // device_properties.hpp
+struct RepresentorProperties;  // device_properties.hpp
 
 /// A function as an enumeration saw it (DOCA Core Programming Guide, devices: struct doca_devinfo). It stays valid and
 /// unchanged when the function changes or goes. Copies share the properties, so a copy costs one reference count.
@@ -40,14 +44,14 @@ class DeviceInfo {
   DeviceInfo(backend::Backend& backend, std::shared_ptr<const DeviceProperties> properties) noexcept
       : backend_(&backend), properties_(std::move(properties)) {}
 
-  const DeviceProperties& properties() const noexcept { return *properties_; }
+  const DeviceProperties& properties() const noexcept { return *properties_; }  ///< as device_properties.hpp has them
   backend::Backend& backend() const noexcept { return *backend_; }
-  const Capabilities& capabilities() const noexcept { return properties_->capabilities; }
+  const Capabilities& capabilities() const noexcept;
 
   /// Unique within a backend and a side: "p0", "pf0vf1", "rxe0".
-  const std::string& name() const noexcept { return properties_->name; }
+  const std::string& name() const noexcept;
   /// "0000:03:00.0"; empty for a device in software.
-  const std::string& pci_addr() const noexcept { return properties_->pci_addr; }
+  const std::string& pci_addr() const noexcept;
   /// Whether address is this function's. Takes "DDDD:BB:DD.F" and "BB:DD.F" (domain 0000), in upper or lower case.
   /// Throws invalid_value for another form.
   bool is_equal_pci_addr(std::string_view address) const;
@@ -203,9 +207,19 @@ using DeviceUse = Device::Use;
 /// side narrows the choice. Throws not_found, listing what there is, invalid_value when several fit, listing them, and
 /// what devices() throws.
 DeviceInfo find_device(std::string_view selector, std::optional<Side> side = std::nullopt);
+namespace detail {
+/// The first function of devices() for which accepts(by, function) is true.
+DeviceInfo find_device_if(bool (*accepts)(const void* by, const DeviceInfo& info), const void* by,
+                          std::optional<Side> side);
+}  // namespace detail
 /// The first function of devices() for which accept is true. Throws not_found when there is none, and what devices()
 /// and accept throw.
-DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std::optional<Side> side = std::nullopt);
+template <std::predicate<const DeviceInfo&> Accept>
+DeviceInfo find_device(const Accept& accept, std::optional<Side> side = std::nullopt) {
+  return detail::find_device_if(
+      [](const void* by, const DeviceInfo& info) -> bool { return (*static_cast<const Accept*>(by))(info); }, &accept,
+      side);
+}
 
 }  // namespace pydoca
 

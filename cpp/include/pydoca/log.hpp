@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -104,7 +103,7 @@ class Sink : public std::enable_shared_from_this<Sink> {
   /// Application messages: INFO and more verbose to stdout, WARNING and more severe to stderr.
   static std::shared_ptr<Sink> standard();
   /// Appends to the file, creating it if need be; Error operating_system when it cannot be opened.
-  static std::shared_ptr<Sink> file(Family family, const std::filesystem::path& path);
+  static std::shared_ptr<Sink> file(Family family, const std::string& path);
   /// Writes to a duplicate of the descriptor; Error invalid_value when it is not an open one.
   static std::shared_ptr<Sink> fd(Family family, int fd);
   /// Calls the function in the thread that logs, under no lock. It may log; that reaches no callback sink.

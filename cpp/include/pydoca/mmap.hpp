@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/callback.hpp"
 #include "pydoca/device.hpp"
 #include "pydoca/types.hpp"
 
@@ -7,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,7 +48,7 @@ class alignas(64) Mmap {
  public:
   /// Called by close() or the destructor, in their thread, where the map was started since the callback was set. addr
   /// and len: the range, in bytes.
-  using FreeCallback = std::function<void(void* addr, std::size_t len)>;
+  using FreeCallback = Callback<void(void* addr, std::size_t len, std::uint64_t user_data)>;
   static constexpr std::uint32_t default_max_num_devices = 8;
 
   /// A stopped map without range and devices, with the permissions local_read_write (doca_mmap_create).
@@ -97,8 +97,11 @@ class alignas(64) Mmap {
   /// to the memory then, longer. Throws not_permitted when the map has a range, invalid_value for a null addr, for len
   /// 0 and for a range that wraps.
   void set_memrange(void* addr, std::size_t len, std::shared_ptr<const void> owner = nullptr);
+  /// The same for memory that nobody may write: the permissions become local_read_only unless they were set. Throws
+  /// invalid_value also when the permissions that were set allow writing.
+  void set_read_only_memrange(const void* addr, std::size_t len, std::shared_ptr<const void> owner = nullptr);
   /// What devices and peers may do from the next start on; local_read_write by default. Throws invalid_value for
-  /// undefined bits, and for pci_read_only together with pci_read_write.
+  /// undefined bits, for pci_read_only together with pci_read_write, and for writing to a read-only range.
   void set_permissions(Access access);
   /// Memory of another driver, such as a GPU's, by a descriptor of DMA-BUF: len bytes at offset, to which the range's
   /// addresses from addr on refer (doca_mmap_set_dmabuf_memrange). No device of this version takes it, as the
@@ -106,8 +109,8 @@ class alignas(64) Mmap {
   /// descriptor that is not open.
   static bool is_dmabuf_supported(const DeviceInfo&) noexcept { return false; }
   void set_dmabuf_memrange(int dmabuf_fd, void* addr, std::size_t offset, std::size_t len);
-  /// Empty: none.
-  void set_free_callback(FreeCallback callback);
+  /// user_data is for the callback. Null: none.
+  void set_free_callback(FreeCallback callback, std::uint64_t user_data = 0);
   void set_user_data(std::uint64_t data);
   /// Sets the number, 1..max_open_devices and not below num_devices() (invalid_value); default_max_num_devices by
   /// default. Throws not_permitted after the first start.
@@ -199,6 +202,8 @@ class alignas(64) Mmap {
     return before == hold;
   }
 
+  /// Throws invalid_value when access allows writing.
+  void require_no_writing(std::string_view what, Access access) const;
   void require_new_range(std::string_view what, const void* addr, std::size_t len) const;
   void require_configurable(std::string_view what, Status while_started = Status::bad_state) const;
   /// Throws status; the message names what was attempted, and this map.
@@ -215,12 +220,15 @@ class alignas(64) Mmap {
   std::vector<std::unique_ptr<backend::MemoryRegion>> regions_;  ///< parallel to devices_ while started
   std::shared_ptr<const void> owner_;
   FreeCallback free_callback_;
+  std::uint64_t free_user_data_ = 0;
   std::uint64_t addr_ = 0;
   std::size_t len_ = 0;
   Access access_ = Access::local_read_write;
   std::uint64_t user_data_ = 0;
   std::uint32_t max_num_devices_ = default_max_num_devices;
   std::atomic<std::uint64_t> holds_{program};
+  bool access_chosen_ = false;  ///< set_permissions() was called
+  bool read_only_ = false;      ///< the range is
   bool started_ = false;
   bool ever_started_ = false;
   bool callback_due_ = false;  ///< started since the callback was set

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/device.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include <atomic>
 #include <memory>

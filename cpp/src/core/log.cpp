@@ -248,9 +248,9 @@ std::shared_ptr<Sink> Sink::open(Family family, std::unique_ptr<Output> output) 
 
 std::shared_ptr<Sink> Sink::standard() { return open(Family::application, std::make_unique<StandardOutput>()); }
 
-std::shared_ptr<Sink> Sink::file(Family family, const std::filesystem::path& path) {
+std::shared_ptr<Sink> Sink::file(Family family, const std::string& path) {
   try {
-    auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
+    auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     return open(family, std::make_unique<SpdlogOutput>(std::move(file)));
   } catch (const spdlog::spdlog_ex& error) {
     throw Error(Status::operating_system, concat("cannot log to a file: ", error.what()));

@@ -5,6 +5,7 @@
 /// reason.
 
 #include <pydoca/clock.hpp>
+#include <pydoca/device_properties.hpp>
 #include <pydoca/sync_event.hpp>
 
 #include "rig/bytes.hpp"

@@ -1,5 +1,6 @@
 /// What the environment asks for, in processes that have not looked at a device before.
 #include <pydoca/device.hpp>
+#include <pydoca/device_properties.hpp>
 #include <pydoca/faults.hpp>
 #include <pydoca/log.hpp>
 #include <pydoca/sim.hpp>

@@ -1,5 +1,6 @@
 #include "pydoca/buf_pool.hpp"
 #include "pydoca/clock.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/dma.hpp"
 #include "pydoca/graph.hpp"
 #include "pydoca/log.hpp"

@@ -11,6 +11,7 @@
 #include "pydoca/sync_event.hpp"
 #include "pydoca/sync_event_context.hpp"
 
+#include "rig/devices.hpp"
 #include "rig/library/memory_rig.hpp"
 #include "rig/library/rdma_rig.hpp"
 
@@ -135,9 +136,6 @@ class Stage {
 Stage* Stage::stage_ = nullptr;
 
 // What the scenes are made of.
-
-std::shared_ptr<Device> dpu() { return Device::open(find_device("p0", Side::dpu)); }
-std::shared_ptr<Device> host() { return Device::open(find_device("pf0", Side::host)); }
 
 Device& hold_device(Stage& stage) { return stage.hold("device", dpu()); }
 ProgressEngine& hold_engine(Stage& stage) { return stage.hold("engine", ProgressEngine::create()); }
@@ -517,7 +515,7 @@ void map_freed(Stage& stage) {
   hold_memory(stage);
   Mmap& map = *stage.get<Mmap>("map");
   map.stop();
-  map.set_free_callback([](void*, std::size_t) {
+  map.set_free_callback([](void*) noexcept {
     Stage::called("map");
     Stage::drop();
   });

@@ -1,4 +1,5 @@
 #include "pydoca/clock.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/faults.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/mmap.hpp"

@@ -7,6 +7,7 @@
 #include "pydoca/sync_event.hpp"
 #include "pydoca/sync_event_context.hpp"
 
+#include "rig/devices.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/library/dma_rig.hpp"
 
@@ -24,8 +25,6 @@
 namespace pydoca {
 namespace {
 
-std::shared_ptr<Device> dpu() { return Device::open(find_device("p0", Side::dpu)); }
-std::shared_ptr<Device> host() { return Device::open(find_device("pf0", Side::host)); }
 void ignore(Task& task, std::uint64_t /*task_data*/, std::uint64_t /*context_data*/) noexcept {
   EXPECT_EQ(task.free(), Status::success);
 }

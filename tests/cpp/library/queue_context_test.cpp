@@ -1,3 +1,4 @@
+#include <pydoca/device_properties.hpp>
 #include <pydoca/dma.hpp>
 
 #include "detail/fd.hpp"

@@ -3,6 +3,7 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/backend/engine.hpp"
 #include "pydoca/device.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "backend/sim/copy/copy_queue.hpp"
 #include "backend/sim/memory/region.hpp"

@@ -1,5 +1,7 @@
 #include "backend/faulty/backend.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/faulty/device.hpp"
 #include "backend/faulty/plan/plan.hpp"
 

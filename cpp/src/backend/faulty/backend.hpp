@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include <cstddef>
 #include <cstdint>

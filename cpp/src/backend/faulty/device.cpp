@@ -1,5 +1,7 @@
 #include "backend/faulty/device.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/faulty/channel.hpp"
 #include "backend/faulty/counter.hpp"
 #include "backend/faulty/data_queue.hpp"

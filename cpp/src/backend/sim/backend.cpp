@@ -1,5 +1,7 @@
 #include "backend/sim/backend.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/device.hpp"
 #include "backend/sim/file/environment.hpp"
 #include "backend/sim/place/topology.hpp"

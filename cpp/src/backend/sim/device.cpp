@@ -1,5 +1,7 @@
 #include "backend/sim/device.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/counter/counter.hpp"
 #include "backend/sim/dpa/processor.hpp"

@@ -9,6 +9,7 @@
 #include "pydoca/backend/processor.hpp"
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "backend/sim/clock/clock.hpp"
 #include "backend/sim/memory/blob.hpp"

@@ -1,5 +1,7 @@
 #include "backend/verbs/backend.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/verbs/adapter/adapter.hpp"
 #include "backend/verbs/adapter/device_list.hpp"
 #include "backend/verbs/device.hpp"

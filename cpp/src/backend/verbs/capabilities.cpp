@@ -1,4 +1,5 @@
 #include "pydoca/backend/rdma.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "backend/verbs/adapter/adapter.hpp"
 #include "backend/verbs/adapter/limits.hpp"

@@ -6,6 +6,7 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/processor.hpp"
 #include "pydoca/backend/rdma.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "detail/concat.hpp"
 

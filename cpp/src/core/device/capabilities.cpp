@@ -1,5 +1,7 @@
 #include "pydoca/capabilities.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "detail/concat.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "pydoca/device.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/representor.hpp"
 

@@ -1,5 +1,6 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/device.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "core/device/visible_backends.hpp"
 #include "core/faults/environment.hpp"
@@ -110,6 +111,12 @@ T value_or_throw(const std::optional<T>& value, Status status, const DeviceInfo&
 DeviceInfo::DeviceInfo(backend::Backend& backend, DeviceProperties properties)
     : backend_(&backend), properties_(std::make_shared<const DeviceProperties>(std::move(properties))) {}
 
+const Capabilities& DeviceInfo::capabilities() const noexcept { return properties_->capabilities; }
+
+const std::string& DeviceInfo::name() const noexcept { return properties_->name; }
+
+const std::string& DeviceInfo::pci_addr() const noexcept { return properties_->pci_addr; }
+
 bool DeviceInfo::is_equal_pci_addr(std::string_view address) const { return canonical_pci_addr(address) == pci_addr(); }
 
 std::array<std::uint8_t, 6> DeviceInfo::mac_addr() const {
@@ -165,9 +172,10 @@ DeviceInfo find_device(std::string_view selector, std::optional<Side> side) {
   return found.front();
 }
 
-DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std::optional<Side> side) {
+DeviceInfo detail::find_device_if(bool (*accepts)(const void* by, const DeviceInfo& info), const void* by,
+                                  std::optional<Side> side) {
   const std::vector<DeviceInfo> infos = devices_on(side);
-  const auto found = std::ranges::find_if(infos, accept);
+  const auto found = std::ranges::find_if(infos, [&](const DeviceInfo& info) { return accepts(by, info); });
   if (found == infos.end()) {
     throw Error(Status::not_found, detail::concat("no device fits", side_note(side), "; there are: ", describe(infos)));
   }

@@ -1,6 +1,7 @@
 #include "pydoca/representor.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "detail/concat.hpp"
 

@@ -1,5 +1,6 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/device.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/faults.hpp"
 #include "pydoca/log.hpp"
 

@@ -1,4 +1,5 @@
 #include "pydoca/capability/libraries.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/faults.hpp"
 #include "pydoca/words.hpp"
 

@@ -108,11 +108,11 @@ Status Buf::unchain(Buf& element) noexcept {
   return Status::success;
 }
 
-Buf& Buf::last() noexcept {
+const Buf& Buf::last() const noexcept {
   if (is_first()) {
     return *tail_;
   }
-  Buf* element = this;
+  const Buf* element = this;
   while (element->next() != nullptr) {
     element = element->next();
   }

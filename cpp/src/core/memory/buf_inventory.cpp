@@ -64,7 +64,7 @@ Status BufInventory::dup(const Buf& source, Buf*& buf) noexcept {
   for (const Buf* element = &source; element != nullptr; element = element->next()) {
     Buf* copy = nullptr;
     const Status status =
-        get(*element->mmap(), element->head(), element->len(), element->data(), element->data_len(), copy);
+        get(map_of(*element), element->head(), element->len(), element->data(), element->data_len(), copy);
     if (status != Status::success) {
       if (first != nullptr) {
         static_cast<void>(first->dec_refcount());  // no task has it

@@ -2,6 +2,7 @@
 
 #include "pydoca/backend/device.hpp"
 #include "pydoca/backend/memory.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 
 #include "detail/concat.hpp"
@@ -95,8 +96,8 @@ void Mmap::close() {
   devices_.clear();
   const std::shared_ptr<const void> owner = std::move(owner_);
   const FreeCallback callback = std::exchange(free_callback_, nullptr);
-  if (callback_due_ && callback) {
-    callback(reinterpret_cast<void*>(addr_), len_);  // may drop this map
+  if (callback_due_ && callback != nullptr) {
+    callback(reinterpret_cast<void*>(addr_), len_, free_user_data_);  // may drop this map
   }
 }
 
@@ -184,6 +185,27 @@ void Mmap::set_memrange(void* addr, std::size_t len, std::shared_ptr<const void>
   owner_ = std::move(owner);
 }
 
+void Mmap::set_read_only_memrange(const void* addr, std::size_t len, std::shared_ptr<const void> owner) {
+  constexpr const char* what = "set read-only memrange";
+  require_new_range(what, addr, len);
+  if (access_chosen_) {
+    require_no_writing(what, access_);
+  } else {
+    access_ = Access::local_read_only;
+  }
+  set_memrange(const_cast<void*>(addr), len, std::move(owner));
+  read_only_ = true;
+}
+
+void Mmap::require_no_writing(std::string_view what, Access access) const {
+  constexpr Access writing = Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write;
+  if (allows(access, writing)) {
+    refuse(Status::invalid_value, what,
+           "the memory is read-only, and the permissions include writing; take of local_read_only, pci_read_only and "
+           "rdma_read what is needed");
+  }
+}
+
 void Mmap::set_dmabuf_memrange(int dmabuf_fd, void* addr, std::size_t offset, std::size_t len) {
   require_new_range("set dmabuf memrange", addr, len);
   if (::fcntl(dmabuf_fd, F_GETFD) < 0) {
@@ -206,12 +228,17 @@ void Mmap::set_permissions(Access access) {
   if (allows(access, Access::pci_read_only) && allows(access, Access::pci_read_write)) {
     refuse(Status::invalid_value, "set permissions", "pci_read_only and pci_read_write exclude each other");
   }
+  if (read_only_) {
+    require_no_writing("set permissions", access);
+  }
   access_ = access;
+  access_chosen_ = true;
 }
 
-void Mmap::set_free_callback(FreeCallback callback) {
+void Mmap::set_free_callback(FreeCallback callback, std::uint64_t user_data) {
   require_configurable("set free callback");
-  free_callback_ = std::move(callback);
+  free_callback_ = callback;
+  free_user_data_ = user_data;
   callback_due_ = false;
 }
 

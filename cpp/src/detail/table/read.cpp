@@ -1,5 +1,7 @@
 #include "detail/table/read.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "detail/concat.hpp"
 
 #include <algorithm>

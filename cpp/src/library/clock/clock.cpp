@@ -2,6 +2,7 @@
 
 #include "pydoca/backend/device.hpp"
 #include "pydoca/capabilities.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "detail/clock.hpp"
 #include "detail/concat.hpp"

@@ -1,5 +1,7 @@
 #include "pydoca/comch.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "library/comch/comch_connection.hpp"

@@ -1,8 +1,10 @@
 #include "library/comch/comch_server.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
+#include "pydoca/representor.hpp"
 
 #include "detail/concat.hpp"
 

@@ -3,6 +3,7 @@
 #include "pydoca/backend/compress.hpp"
 #include "pydoca/backend/engine.hpp"
 #include "pydoca/compress.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "library/data_task.hpp"
 

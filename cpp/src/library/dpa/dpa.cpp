@@ -1,6 +1,7 @@
 #include "pydoca/dpa.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 
 #include "detail/concat.hpp"

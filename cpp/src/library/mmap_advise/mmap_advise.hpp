@@ -2,6 +2,7 @@
 
 #include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/queue.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/mmap_advise.hpp"
 
 #include "library/data_task.hpp"

@@ -1,6 +1,7 @@
 #include "library/rdma/rdma.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 

@@ -1,3 +1,5 @@
+#include "pydoca/device_properties.hpp"
+
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "detail/text/enumerators.hpp"

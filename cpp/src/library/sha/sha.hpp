@@ -3,6 +3,7 @@
 #include "pydoca/backend/engine.hpp"
 #include "pydoca/backend/hash.hpp"
 #include "pydoca/backend/queue.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/sha.hpp"
 
 #include "library/data_task.hpp"

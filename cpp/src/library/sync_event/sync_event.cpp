@@ -1,6 +1,7 @@
 #include "library/sync_event/sync_event.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 
 #include "core/violation.hpp"

@@ -1,5 +1,6 @@
 #include "library/sync_event/sync_event_context.hpp"
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/progress_engine.hpp"
 
 #include "core/task_pool.hpp"

@@ -1,4 +1,5 @@
 #include <pydoca/capabilities.hpp>
+#include <pydoca/device_properties.hpp>
 #include <pydoca/faults.hpp>
 
 #include "backend/faulty/faults_rig.hpp"

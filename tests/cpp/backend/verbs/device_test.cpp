@@ -2,6 +2,7 @@
 
 #include "pydoca/backend/channel.hpp"
 #include "pydoca/capabilities.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/dma.hpp"
 #include "pydoca/progress_engine.hpp"
 

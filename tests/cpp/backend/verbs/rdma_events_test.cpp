@@ -1,4 +1,5 @@
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "backend/verbs/device.hpp"
 #include "backend/verbs/memory/blob.hpp"

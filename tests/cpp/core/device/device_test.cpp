@@ -1,5 +1,6 @@
 #include <pydoca/backend/device.hpp>
 #include <pydoca/device.hpp>
+#include <pydoca/device_properties.hpp>
 #include <pydoca/representor.hpp>
 #include <pydoca/sim.hpp>
 

@@ -1,3 +1,4 @@
+#include <pydoca/device_properties.hpp>
 #include <pydoca/faults.hpp>
 
 #include "rig/expect_error.hpp"

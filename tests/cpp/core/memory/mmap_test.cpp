@@ -151,6 +151,31 @@ TEST_F(MmapTest, RefusesPermissionsThatContradictOrDoNotExist) {
   EXPECT_TRUE(allows(mmap->permissions(), Access::pci_read_only));
 }
 
+TEST_F(MmapTest, TakesReadOnlyMemoryForReading) {
+  const std::vector<std::byte> bytes(64);
+  const auto mmap = Mmap::create();
+  mmap->set_read_only_memrange(bytes.data(), bytes.size());
+  EXPECT_EQ(mmap->permissions(), Access::local_read_only);
+  EXPECT_EQ(thrown_by([&] { mmap->set_permissions(Access::local_read_write); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { mmap->set_permissions(Access::local_read_only | Access::rdma_atomic); }),
+            Status::invalid_value);
+  mmap->set_permissions(Access::local_read_only | Access::pci_read_only);
+  mmap->add_device(device_);
+  mmap->start();
+  EXPECT_TRUE(mmap->is_started());
+}
+
+TEST_F(MmapTest, RefusesReadOnlyMemoryAfterPermissionsToWrite) {
+  const std::vector<std::byte> bytes(64);
+  const auto mmap = Mmap::create();
+  mmap->set_permissions(Access::local_read_write);
+  EXPECT_EQ(thrown_by([&] { mmap->set_read_only_memrange(bytes.data(), bytes.size()); }), Status::invalid_value);
+  EXPECT_EQ(mmap->len(), 0U);
+  mmap->set_permissions(Access::local_read_only);
+  mmap->set_read_only_memrange(bytes.data(), bytes.size());
+  EXPECT_EQ(mmap->len(), bytes.size());
+}
+
 TEST_F(MmapTest, RefusesConfigurationWhileStarted) {
   const auto mmap = configured();
   mmap->start();
@@ -183,7 +208,7 @@ TEST_F(MmapTest, RefusesToStopOrCloseWhileBufsLive) {
 TEST_F(MmapTest, WithThreadSafetyIsClosedWhileBufsLiveAndReleasedAfterThem) {
   int runs = 0;
   auto mmap = configured();
-  mmap->set_free_callback([&](void*, std::size_t) { ++runs; });
+  mmap->set_free_callback([](void*, std::size_t, int* count) noexcept { ++*count; }, as_user_data(&runs));
   mmap->enable_thread_safety();
   EXPECT_TRUE(mmap->is_thread_safe());
   mmap->start();
@@ -276,31 +301,31 @@ TEST_F(MmapTest, ClosedRefusesEverythingButClose) {
 }
 
 TEST_F(MmapTest, RunsTheFreeCallbackOnceIfItWasEverStarted) {
-  int runs = 0;
-  void* freed = nullptr;
-  std::size_t freed_len = 0;
-  const Mmap::FreeCallback callback = [&](void* addr, std::size_t len) {
-    ++runs;
-    freed = addr;
-    freed_len = len;
+  struct Freed {
+    int runs = 0;
+    void* addr = nullptr;
+    std::size_t len = 0;
+  } freed;
+  const Mmap::FreeCallback callback = [](void* addr, std::size_t len, Freed* seen) noexcept {
+    *seen = {.runs = seen->runs + 1, .addr = addr, .len = len};
   };
   {
     const auto never_started = configured();
-    never_started->set_free_callback(callback);
+    never_started->set_free_callback(callback, as_user_data(&freed));
   }
-  EXPECT_EQ(runs, 0);
+  EXPECT_EQ(freed.runs, 0);
   {
     const auto mmap = configured();
-    mmap->set_free_callback(callback);
+    mmap->set_free_callback(callback, as_user_data(&freed));
     mmap->start();
     mmap->stop();
-    EXPECT_EQ(runs, 0);
+    EXPECT_EQ(freed.runs, 0);
     mmap->close();
-    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(freed.runs, 1);
   }
-  EXPECT_EQ(runs, 1);
-  EXPECT_EQ(freed, bytes_.data());
-  EXPECT_EQ(freed_len, bytes_.size());
+  EXPECT_EQ(freed.runs, 1);
+  EXPECT_EQ(freed.addr, bytes_.data());
+  EXPECT_EQ(freed.len, bytes_.size());
 }
 
 TEST_F(MmapTest, RunsAFreeCallbackOnlyIfItWasStartedAfterIt) {
@@ -309,7 +334,7 @@ TEST_F(MmapTest, RunsAFreeCallbackOnlyIfItWasStartedAfterIt) {
     const auto mmap = configured();
     mmap->start();
     mmap->stop();
-    mmap->set_free_callback([&](void*, std::size_t) { ++runs; });
+    mmap->set_free_callback([](void*, std::size_t, int* count) noexcept { ++*count; }, as_user_data(&runs));
   }
   EXPECT_EQ(runs, 0);
 }

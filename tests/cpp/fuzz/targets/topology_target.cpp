@@ -1,3 +1,4 @@
+#include "pydoca/device_properties.hpp"
 #include "pydoca/status.hpp"
 
 #include "backend/sim/place/topology.hpp"

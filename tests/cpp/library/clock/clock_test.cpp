@@ -1,6 +1,7 @@
 #include "backend/sim/clock/clock.hpp"
 
 #include <pydoca/clock.hpp>
+#include <pydoca/device_properties.hpp>
 #include <pydoca/sim.hpp>
 
 #include "rig/expect_error.hpp"

@@ -1,5 +1,7 @@
 #include "pydoca/comch.hpp"
 
+#include "pydoca/representor.hpp"
+
 #include "rig/expect_error.hpp"
 #include "rig/library/comch_rig.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/buf_inventory.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/memory.hpp"
 #include "pydoca/mmap.hpp"
 #include "pydoca/progress_engine.hpp"

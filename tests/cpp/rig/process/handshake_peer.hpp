@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/device.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/rdma.hpp"
 #include "pydoca/sim.hpp"
 

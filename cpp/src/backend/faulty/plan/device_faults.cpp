@@ -1,5 +1,6 @@
 #include "backend/faulty/plan/device_faults.hpp"
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 
 #include "backend/faulty/plan/alarm.hpp"

@@ -2,6 +2,7 @@
 
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/faults.hpp"
 
 #include "backend/faulty/plan/plan.hpp"

@@ -1,5 +1,6 @@
 #include "backend/faulty/plan/opcodes.hpp"
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/rdma_tasks.hpp"
 
 #include "detail/concat.hpp"

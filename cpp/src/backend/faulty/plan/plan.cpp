@@ -1,5 +1,7 @@
 #include "backend/faulty/plan/plan.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/faulty/plan/selection.hpp"
 #include "detail/concat.hpp"
 #include "detail/time/time.hpp"

@@ -1,5 +1,7 @@
 #include "backend/faulty/plan/selection.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "detail/concat.hpp"
 #include "detail/text/enumerators.hpp"
 

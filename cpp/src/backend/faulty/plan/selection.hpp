@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/faults.hpp"
 
 #include "backend/faulty/plan/opcodes.hpp"

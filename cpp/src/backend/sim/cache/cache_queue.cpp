@@ -1,5 +1,7 @@
 #include "backend/sim/cache/cache_queue.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/cache/cache_line.hpp"
 #include "backend/sim/copy/segment_copy.hpp"
 

@@ -1,5 +1,7 @@
 #include "backend/sim/clock/clock.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "detail/clock.hpp"
 
 #include <string_view>

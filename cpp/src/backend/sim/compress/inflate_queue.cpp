@@ -1,5 +1,7 @@
 #include "backend/sim/compress/inflate_queue.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/copy/segment_runs.hpp"
 

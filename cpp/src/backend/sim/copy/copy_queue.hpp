@@ -1,5 +1,7 @@
 #pragma once
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/copy/copy.hpp"
 #include "backend/sim/work/data_engine.hpp"
 #include "backend/sim/work/engine_queue.hpp"

@@ -1,3 +1,5 @@
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/file/sim_file.hpp"
 #include "backend/sim/place/profile.hpp"
 #include "detail/concat.hpp"

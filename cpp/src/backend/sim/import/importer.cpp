@@ -1,5 +1,7 @@
 #include "backend/sim/import/importer.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "detail/concat.hpp"

@@ -1,5 +1,7 @@
 #include "backend/sim/memory/local_region.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/memory/prefault.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "detail/concat.hpp"

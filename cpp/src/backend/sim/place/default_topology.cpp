@@ -1,3 +1,4 @@
+#include "pydoca/device_properties.hpp"
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/place/gids.hpp"

@@ -1,5 +1,7 @@
 #include "backend/sim/place/function_index.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include <array>
 
 namespace pydoca::sim {

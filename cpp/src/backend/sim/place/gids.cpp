@@ -1,5 +1,7 @@
 #include "backend/sim/place/gids.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include <algorithm>
 
 namespace pydoca::sim {

@@ -1,5 +1,6 @@
 #include "backend/sim/place/profile.hpp"
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/work/data_engine.hpp"

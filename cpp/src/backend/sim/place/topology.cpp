@@ -1,5 +1,6 @@
 #include "backend/sim/place/topology.hpp"
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/types.hpp"
 
 #include "backend/sim/place/function_index.hpp"

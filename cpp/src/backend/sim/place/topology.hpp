@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/place/removal.hpp"

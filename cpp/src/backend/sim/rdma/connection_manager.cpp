@@ -1,5 +1,6 @@
 #include "backend/sim/rdma/connection_manager.hpp"
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/status.hpp"
 

@@ -1,5 +1,7 @@
 /// What a queue pair does with the memory of its peer: reads, writes, atomics and sync events.
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/counter/counter.hpp"
 #include "backend/sim/fabric/process_end.hpp"

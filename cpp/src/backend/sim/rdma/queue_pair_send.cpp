@@ -1,5 +1,7 @@
 /// How a queue pair sends messages to its peer's inbox.
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
 #include "detail/time/turn_point.hpp"

@@ -1,5 +1,7 @@
 #include "backend/sim/time/modelled_rdma.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 

@@ -1,5 +1,7 @@
 #include "backend/sim/time/timed_queue.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/sim/copy/copy.hpp"
 #include "detail/time/time.hpp"
 

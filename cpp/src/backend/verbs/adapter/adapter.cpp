@@ -1,5 +1,6 @@
 #include "backend/verbs/adapter/adapter.hpp"
 
+#include "pydoca/device_properties.hpp"
 #include "pydoca/log.hpp"
 
 #include "backend/verbs/adapter/device_list.hpp"

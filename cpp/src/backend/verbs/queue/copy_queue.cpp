@@ -1,5 +1,7 @@
 #include "backend/verbs/queue/copy_queue.hpp"
 
+#include "pydoca/device_properties.hpp"
+
 #include "backend/verbs/adapter/limits.hpp"
 #include "backend/verbs/library/failure.hpp"
 #include "backend/verbs/memory/region.hpp"

@@ -1,5 +1,6 @@
 #include <pydoca/capabilities.hpp>
 #include <pydoca/device.hpp>
+#include <pydoca/device_properties.hpp>
 #include <pydoca/sim.hpp>
 
 #include "rig/expect_error.hpp"
