@@ -27,7 +27,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND pydoca_has_ipo AND pydoca_kind STREQ
         \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:pydoca>\")"
     COMPONENT pydoca_development)
 endif()
-install(DIRECTORY include/pydoca DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT pydoca_development
+install(DIRECTORY include/pydoca ${CMAKE_CURRENT_BINARY_DIR}/umbrella/pydoca DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT pydoca_development
   FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT pydocaTargets NAMESPACE pydoca:: DESTINATION ${pydoca_package_dir} COMPONENT pydoca_development)
 

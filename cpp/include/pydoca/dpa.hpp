@@ -137,7 +137,7 @@ class DpaRun {
 /// child has none of the threads, and can only close.
 class Dpa {
  public:
-  static bool is_supported(const DeviceInfo& info) noexcept { return info.capabilities().dpa.has_value(); }
+  static bool is_supported(const DeviceInfo& info) noexcept;
 
   /// Throws invalid_value for null, bad_state when the device is closed, not_supported when it has no DPA.
   static std::shared_ptr<Dpa> create(std::shared_ptr<Device> device);

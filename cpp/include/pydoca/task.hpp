@@ -53,8 +53,9 @@ struct TaskStats {
 /// After its callback a task is submitted again or freed, in the callback or later. A context that stops waits for the
 /// tasks that are not free; the tasks are destroyed when it reaches idle.
 ///
-/// Thread safety: the thread of the context's progress engine; ProgressEngine::submit_threadsafe() is for others. Only
-/// explain() allocates memory here.
+/// Thread safety: the thread of the context's progress engine; ProgressEngine::submit_threadsafe() is for others. In
+/// another one submit() answers not_permitted. So do free() and the functions that take a task in builds with the
+/// option PYDOCA_CHECKS; in others their behaviour is undefined then. Only explain() allocates memory here.
 class Task {
  public:
   /// What the engine calls: see TaskCallback.

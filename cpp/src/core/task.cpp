@@ -6,6 +6,7 @@
 
 #include "core/task_observer.hpp"
 #include "core/task_pool.hpp"
+#include "core/thread_check.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
@@ -112,6 +113,9 @@ std::string Task::explain(Status status) const {
 }
 
 Status Task::free() noexcept {
+  if (const Status thread = detail::check_thread_of(*context_); thread != Status::success) [[unlikely]] {
+    return thread;
+  }
   if (state_ == State::submitted) {
     return free_in_flight();
   }

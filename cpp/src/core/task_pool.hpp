@@ -4,6 +4,7 @@
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 
+#include "core/thread_check.hpp"
 #include "detail/trace/recorder.hpp"
 
 #include <concepts>
@@ -149,6 +150,9 @@ class ContextTasks {
   static Status take(Context& context, std::size_t kind, std::uint64_t user_data, T*& task) noexcept {
     if (context.state_ != ContextState::running) [[unlikely]] {
       return Status::bad_state;
+    }
+    if (const Status thread = check_thread_of(context); thread != Status::success) [[unlikely]] {
+      return thread;
     }
     Task* const taken = context.pools_[kind].take(user_data);
     if (taken == nullptr) [[unlikely]] {

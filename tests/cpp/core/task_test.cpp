@@ -20,6 +20,21 @@ class TaskTest : public DmaTest {
   }
 };
 
+#ifdef PYDOCA_CHECKS
+TEST_F(TaskTest, IsTakenAndFreedInTheThreadOfItsEngineOnly) {
+  DmaMemcpyTask& task = rig.task(small_src(), small_dst());
+  rig.pe->progress();  // the engine is this thread's
+  DmaMemcpyTask* other = nullptr;
+  std::thread([&] {
+    EXPECT_EQ(rig.dma->memcpy(small_src(), small_dst(), 0, other), Status::not_permitted);
+    EXPECT_EQ(task.free(), Status::not_permitted);
+  }).join();
+  EXPECT_EQ(other, nullptr);
+  EXPECT_EQ(rig.dma->num_allocated_tasks(), 1U);
+  EXPECT_EQ(task.free(), Status::success);
+}
+#endif
+
 TEST_F(TaskTest, IsIdleThenSubmittedThenIdleThenFree) {
   rig.free_tasks = false;
   DmaMemcpyTask& task = rig.task(small_src(), small_dst(), 42);

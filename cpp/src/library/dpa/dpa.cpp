@@ -71,6 +71,8 @@ void library::DpaState::fail(std::string text) noexcept {
 Dpa::Dpa(std::shared_ptr<Device> device, std::shared_ptr<library::DpaState> state) noexcept
     : device_(std::move(device)), state_(std::move(state)) {}
 
+bool Dpa::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().dpa.has_value(); }
+
 std::shared_ptr<Dpa> Dpa::create(std::shared_ptr<Device> device) {
   const DeviceUse use(device, DeviceUser::dpa);
   if (!is_supported(device->info())) {
