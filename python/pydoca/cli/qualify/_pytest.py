@@ -79,7 +79,7 @@ def check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"-n {workers}: write a number of processes up to {MOST_PROCESSES}, or auto")
     expressions = [text for text in arguments.select if _is_expression(text)]
     if expressions and len(arguments.select) > 1:
-        raise UsageError(f"--select {expressions[0]!r} is an expression, which stands alone: join them with or")
+        raise UsageError(f"--select {expressions[0]!r} is an expression, and only one can be given: join them with or")
     if expressions and find_spec("pytest") is not None:
         _check_expression(expressions[0])
 
