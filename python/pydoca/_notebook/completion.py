@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from pydoca._core import CAPABILITIES, Access, Device, devices
-from pydoca._log import LogLevel
+from pydoca._core import Device, devices, sim_profiles
 from pydoca._selectors import fitting, of_devices, of_representors
+from pydoca._signatures import types_of, words_of
 
 _LONGEST = 1000  # characters before the cursor that are read
 _MAGIC = re.compile(r"\s*(%%?)pydoca\s+(.*)")
@@ -25,8 +25,8 @@ _CALL = re.compile(
     re.VERBOSE,
 )
 
-# What an argument takes: words, or a function of the word that was begun and of the object before the method.
-_Source: TypeAlias = Sequence[str] | Callable[[str, object], Iterable[tuple[str, str]]]
+# A function of the word that was begun and of the object before the method.
+_Source: TypeAlias = Callable[[str, object], Iterable[tuple[str, str]]]
 
 
 def _devices(word: str, _: object) -> Iterable[tuple[str, str]]:
@@ -40,40 +40,25 @@ def _representors(word: str, owner: object) -> Iterable[tuple[str, str]]:
     return of_representors(owner.representors(), owner.name, word)
 
 
-def _permissions(word: str, _: object) -> Iterable[tuple[str, str]]:
-    """The permissions; behind a | those that are added: "local_read_write|pci"."""
-    given = word[: word.rfind("|") + 1]
-    return ((given + name.lower(), "") for name in Access.__members__)
+def _profiles(word: str, _: object) -> Iterable[tuple[str, str]]:
+    return ((name, "") for name in sim_profiles())
 
 
-_SIDES = ("host", "dpu")
-_LEVELS = [level.name.lower() for level in LogLevel]
-_ALGORITHMS = ("sha1", "sha256", "sha512")
-# The arguments of each function, by their place or their keyword.
-_ARGUMENTS: dict[str, dict[int | str, _Source]] = {
-    "open_device": {0: _devices, "selector": _devices, "side": _SIDES, "capability": CAPABILITIES},
-    "devices": {"side": _SIDES},
-    "DeviceInfo": {0: _devices, "selector": _devices, "side": _SIDES},
-    "supports": {0: CAPABILITIES},
-    "why_unsupported": {0: CAPABILITIES},
+# Arguments whose words depend on the machine, by their place or their keyword.
+_SOURCES: dict[str, dict[int | str, _Source]] = {
+    "open_device": {0: _devices, "selector": _devices},
+    "DeviceInfo": {0: _devices, "selector": _devices},
     "open_representor": {0: _representors, "selector": _representors},
-    "representors": {0: ("all", "net", "emulated"), "filter": ("all", "net", "emulated")},
-    "mmap": {"access": _permissions},
-    "Mmap": {"access": _permissions},
-    "set_permissions": {0: _permissions, "access": _permissions},
-    "ProgressEngine": {"latency": ("low", "balanced", "power")},
-    "Rdma": {"permissions": _permissions, "transport_type": ("rc", "dc")},
-    "connect": {"address_type": ("ipv4", "ipv6", "gid")},
-    "hash": {2: _ALGORITHMS, "algorithm": _ALGORITHMS},
-    "partial_hash": {2: _ALGORITHMS, "algorithm": _ALGORITHMS},
-    "SyncEvent": {"publisher": ("cpu", "remote_pci", "remote_net"), "subscriber": ("cpu", "remote_pci")},
-    "spawn": {"side": _SIDES},
-    "default_topology": {0: ("bluefield2", "bluefield3", "all"), "profile": ("bluefield2", "bluefield3", "all")},
-    "Config": {"preset": ("ideal", "bluefield2", "bluefield3")},
-    "remove_device": {0: _devices},
-    "restore_device": {0: _devices},
-    "set_log_level": {0: _LEVELS, "level": _LEVELS},
-    "set_sdk_log_level": {0: _LEVELS, "level": _LEVELS},
+    "remove_device": {0: _devices, "device": _devices},
+    "restore_device": {0: _devices, "device": _devices},
+    "default_topology": {0: _profiles, "profile": _profiles},
+}
+# The types of functions that the stubs do not have.
+_LEVEL = "LogLevel | str"
+_TYPES: dict[str, dict[int | str, str]] = {
+    "set_log_level": {0: _LEVEL, "level": _LEVEL},
+    "set_sdk_log_level": {0: _LEVEL, "level": _LEVEL},
+    "spawn": {"side": "Side | str"},
 }
 
 
@@ -129,7 +114,15 @@ def _of_call(text: str, namespace: dict[str, Any]) -> tuple[str, Iterable[tuple[
         return "", ()
     owner, _, name = call["function"].rpartition(".")
     place = call["keyword"] or re.sub(_NESTED, "", call["before"]).count(",")
-    source = _ARGUMENTS.get(name, {}).get(place, ())
-    if callable(source):
+    source = _SOURCES.get(name, {}).get(place)
+    if source is not None:
         return call["word"], source(call["word"], namespace.get(owner))
-    return call["word"], ((each, "") for each in source)
+    return call["word"], _words(name, place, call["word"])
+
+
+def _words(function: str, place: int | str, begun: str) -> Iterator[tuple[str, str]]:
+    """The words of an argument by its type; flags also behind a |, as in "local_read_write|pci_read_only"."""
+    for types in [_TYPES.get(function, {}), *types_of(function)]:
+        words, may_join = words_of(types.get(place, ""))
+        given = begun[: begun.rfind("|") + 1] if may_join else ""
+        yield from ((given + word, "") for word in words)
