@@ -16,7 +16,8 @@ from pydoca.cli._arguments import Parser
 from pydoca.cli._candidates import Candidates
 
 _SCRIPTS = Path(__file__).parent / "completion"
-_FILES = {"PATH": "file", "FILE": "file", "DIR": "directory"}  # by the argument's metavar
+# What the metavar of an argument says of its value.
+_FILES = {"PATH": "file", "FILE": "file", "DIR": "directory"}
 
 
 def script(parser: Parser, shell: str) -> str:
