@@ -10,7 +10,7 @@ from extension.cpp_headers import Header, classes, read
 INDEX = """\
 # C++ reference
 
-The public headers, and the contracts that their comments state. Everything stands in the namespace `pydoca`;
+The public headers, and the contracts that their comments state. Everything is in the namespace `pydoca`;
 `find_package(pydoca)` and the target `pydoca::pydoca` bring it into a program. The names are Python's, with `::` for
 the dot.
 """

@@ -10,6 +10,7 @@ from extension import docstrings
 from extension.python_examples import name_lines
 from extension.python_names import home_of_class, is_public, own_members
 from extension.python_signatures import field_types, signature_of, type_of
+from extension.python_words import word_lines
 
 # These bases say nothing that the entry does not say.
 PLAIN_BASES = {"``int``", "``Exception``", "``BaseException``", "``ReprEnum``", "``tuple``"}
@@ -26,7 +27,7 @@ def described(directive: str, signature: str, options: Iterable[str], body: Iter
 
 def function_lines(name: str, value: object) -> Iterator[str]:
     if callable(value):
-        body = [*docstrings.rst_of(value), *name_lines(public_name(name, value))]
+        body = [*docstrings.rst_of(value), *word_lines(value), *name_lines(public_name(name, value))]
         yield from described("function", name + signature_of(value), (), body)
     else:
         yield from described("data", name, (f":type: {type(value).__name__}",), ())
@@ -34,7 +35,7 @@ def function_lines(name: str, value: object) -> Iterator[str]:
 
 def class_lines(name: str, owner: type, made_by: str = "") -> Iterator[str]:
     """The lines of a class. made_by replaces the parameters when objects are not made by calling it."""
-    body = [*bases(owner), *docstrings.rst_of(owner), "", *([made_by, ""] if made_by else [])]
+    body = [*bases(owner), *docstrings.rst_of(owner), "", *([made_by, ""] if made_by else (*word_lines(owner), ""))]
     body += name_lines(home_of_class(owner))
     fields = field_types(owner)
     for field, type_text in fields.items():
@@ -75,13 +76,15 @@ def member_lines(owner: type, name: str, value: object) -> Iterator[str]:
     elif isinstance(value, staticmethod | classmethod):
         option = ":staticmethod:" if isinstance(value, staticmethod) else ":classmethod:"
         bound = getattr(owner, name)
-        yield from described("method", name + signature_of(bound), (option,), (*docstrings.rst_of(bound), *lines))
+        body = (*docstrings.rst_of(bound), *word_lines(bound), *lines)
+        yield from described("method", name + signature_of(bound), (option,), body)
     elif inspect.isdatadescriptor(value):
         type_text = type_of(owner, name, value)
         body = (*docstrings.rst_of(value), *lines)
         yield from described("property", name, [f":type: {type_text}"] if type_text else (), body)
     elif callable(value):
         signature = signature_of(getattr(owner, name))
-        yield from described("method", name + signature, (), (*docstrings.rst_of(value), *lines))
+        body = (*docstrings.rst_of(value), *word_lines(value), *lines)
+        yield from described("method", name + signature, (), body)
     else:
         yield from described("attribute", name, (), ())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from functools import cache
 
-from extension.python_names import stub_of, stubs
+from extension.python_names import stub_of
+from pydoca._signatures import aliases
 
-LONG = 60  # characters: a longer alias of the stubs is shown as str, its docstring names the words
+LONG = 60  # characters: a longer alias of the stubs is shown as str, and its words below the docstring
 
 
 class Text(str):
@@ -21,22 +21,14 @@ class Text(str):
         return str(self)
 
 
-@cache
-def aliases() -> dict[str, str]:
-    """The private names of types in the stubs, and what each means."""
-    found = {}
-    for module in stubs().values():
-        for node in module.body:
-            if isinstance(node, ast.AnnAssign | ast.Assign) and node.value is not None:
-                target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-                text = ast.unparse(node.value)
-                found[ast.unparse(target)] = text if len(text) <= LONG else "str"
-    return found
+def short_alias(name: str) -> str:
+    text = aliases().get(name, name)
+    return text if len(text) <= LONG else "str"
 
 
 def shown(text: str) -> str:
     """The text without private names."""
-    text = re.sub(r"\b_\w+", lambda match: aliases().get(match[0], match[0]), text)
+    text = re.sub(r"\b_\w+", lambda match: short_alias(match[0]), text)
     text = re.sub(r"\b(?:_core|pydoca|builtins|typing|collections\.abc|_t)\.(?=[A-Z_])", "", text)
     # Sphinx would look for a member of the name without its module; ~ leaves the module out of what is shown.
     return re.sub(r"(?<![\w.])type(?=\[)", "~builtins.type", text)
@@ -52,9 +44,14 @@ def plain(annotation: object) -> object:
 
 def signature_of(value: object) -> str:
     """The signature of a function, a method or a class that can be made, without self."""
+    return shown(with_private_names(value))
+
+
+def with_private_names(value: object) -> str:
+    """The signature as the stubs have it."""
     _, of_raw_method, types = (value.__doc__ or "").partition("\n\nTypes: ")
     if of_raw_method:
-        return shown(types)
+        return types
     try:
         found = inspect.signature(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -62,7 +59,7 @@ def signature_of(value: object) -> str:
     given = [each for each in found.parameters.values() if each.name not in ("self", "cls")]
     own = [each.replace(annotation=plain(each.annotation)) for each in given]
     returned = inspect.Signature.empty if inspect.isclass(value) else plain(found.return_annotation)
-    return shown(str(found.replace(parameters=own, return_annotation=returned)))
+    return str(found.replace(parameters=own, return_annotation=returned))
 
 
 def type_of(owner: type, name: str, value: object) -> str:

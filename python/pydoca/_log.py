@@ -102,12 +102,20 @@ def to_logging(level: LogLevel) -> int:
 
 
 def set_log_level(level: LogLevel | int | str) -> None:
-    """Sets the most verbose level at which applications' messages reach Python's logging."""
+    """Sets the most verbose level at which applications' messages reach Python's logging.
+
+    level: a LogLevel, its number, or its name: disable, crit, error, warning, info, debug or trace; upper and lower
+    case are the same. Raises InvalidValueError for another one.
+    """
     _core.log_set_lower_limit(to_level(level))
 
 
 def set_sdk_log_level(level: LogLevel | int | str) -> None:
-    """Sets the most verbose level at which the engine's own messages reach Python's logging."""
+    """Sets the most verbose level at which the engine's own messages reach Python's logging.
+
+    level: a LogLevel, its number, or its name: disable, crit, error, warning, info, debug or trace; upper and lower
+    case are the same. Raises InvalidValueError for another one.
+    """
     _core.log_set_sdk_limit(to_level(level))
 
 

@@ -3,6 +3,9 @@
 Both families of messages arrive in `logging`, below the logger ``pydoca``. A sink gets them as well, at
 once and from any thread, also while Python cannot run. There are two families: messages of applications, which come
 from a `Source`, and messages of the engine (sdk=True). A sink shows one family.
+
+A level is a `LogLevel`, its number, or its name: disable, crit, error, warning, info, debug or trace. InvalidValueError
+is raised for another one.
 """
 
 from __future__ import annotations

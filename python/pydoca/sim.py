@@ -188,6 +188,7 @@ def _loaded_topology() -> dict[str, Any] | None:
 def default_topology(profile: str = "bluefield3", *, host_pci_addr: str = "0b:00.0") -> Topology:
     """The DOCA Core guide's machine, with cards of a profile, as a `Topology`.
 
+    profile: bluefield2, bluefield3, or all, a card that has every engine; InvalidValueError for another one.
     host_pci_addr: where the host has pf0. The guide has b1:00.0 in some chapters.
     """
     for name, text in (("profile", profile), ("host_pci_addr", host_pci_addr)):
@@ -255,6 +256,7 @@ def spawn(
 ) -> Process:
     """Starts a process of one side in the fabric and topology of this one, and shows here what it writes.
 
+    side: dpu or host, or a `Side`.
     target: the text of a program; a script (pathlib.Path); or a function of a module, a coroutine function too. Text
     and scripts may await at the top level. args: the program's sys.argv[1:], or the function's arguments, which are
     pickled. env: further variables of its environment; PYDOCA_TOPOLOGY, PYDOCA_PROFILE and PYDOCA_TIMING there take the

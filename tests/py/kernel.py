@@ -212,6 +212,12 @@ class Kernel:
     def run(self, source: str, timeout: float = CELL) -> Cell:
         return self.finish(self.send(source), timeout)
 
+    def complete(self, source: str) -> list[str]:
+        """What the Tab key offers at the end of the source: the lines that it may become."""
+        content = self._client.complete(source, reply=True, timeout=CELL)["content"]
+        kept = source[: content["cursor_start"]].rpartition("\n")[2]
+        return [kept + match for match in content["matches"]]
+
     def finish(self, cell: Cell, timeout: float = CELL) -> Cell:
         return self.wait_until(lambda: cell.done, cell, timeout)
 

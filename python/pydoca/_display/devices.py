@@ -79,7 +79,7 @@ def _representors(device: Device) -> list[Part]:
         return []
     known, more = first(call(device.representors, default=[]), _MOST_REPRESENTORS)
     rows = [[Code(each.name), each.func_type.name, code(each.pci_addr), code(each.iface_name)] for each in known]
-    heads = ("name", "stands for", "PCI address", "interface")
+    heads = ("name", "represents", "PCI address", "interface")
     return [Table("Representors", heads, rows, more, "representors")] if rows else []
 
 
@@ -96,7 +96,7 @@ def _representor_facts(info: RepresentorInfo) -> list[Fact]:
     kinds = [kind for kind, is_so in (("emulated", info.is_emulated), ("hot-plugged", info.is_hotplug)) if is_so]
     return [
         (
-            "stands for",
+            "represents",
             f"{'an' if info.func_type.name == 'SF' else 'a'} {info.func_type.name} {' '.join(kinds)}".strip(),
         ),
         ("PCI address", code(info.pci_addr)),

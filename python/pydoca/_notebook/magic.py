@@ -15,6 +15,8 @@ from IPython.core.error import UsageError
 
 from pydoca import sim
 from pydoca._aio.signal_pipe import SIGNAL_PIPE
+from pydoca._notebook.completion import make_matcher
+from pydoca._notebook.device_lists import DeviceLists
 from pydoca._notebook.hints import Hints
 from pydoca._notebook.late_output import LateOutput, is_executed_as_a_whole
 from pydoca._spawn.process import Process, start, stop_together
@@ -76,6 +78,10 @@ class Magic:
             "wait": self._wait,
         }
         verbs[arguments.verb](arguments)
+
+    def names(self) -> list[str]:
+        """The names of the processes that cells have started."""
+        return list(self._processes)
 
     def stop_all(self) -> None:
         stop_together(self._chosen(None))
@@ -162,7 +168,10 @@ def load(ipython: Any) -> None:
 
     pydoca.__doc__ = _HELP
     hints = Hints(ipython.user_ns)
-    pydoca.magic, pydoca.hints = magic, hints  # type: ignore[attr-defined]
+    matcher = make_matcher(ipython.user_ns, magic.names)
+    pydoca.magic, pydoca.hints, pydoca.matcher = magic, hints, matcher  # type: ignore[attr-defined]
+    pydoca.lists = DeviceLists(ipython)  # type: ignore[attr-defined]
+    ipython.Completer.custom_matchers.append(matcher)
     ipython.events.register("post_run_cell", hints.show)
     ipython.events.register("post_run_cell", magic.late_output.show)
     ipython.register_magic_function(pydoca, magic_kind="line_cell", magic_name="pydoca")
@@ -177,6 +186,8 @@ def unload(ipython: Any) -> None:
     magics["line"].pop("pydoca", None)
     if function is not None:
         SIGNAL_PIPE.leave(function.magic)
+        ipython.Completer.custom_matchers.remove(function.matcher)
+        function.lists.remove()
         ipython.events.unregister("post_run_cell", function.hints.show)
         ipython.events.unregister("post_run_cell", function.magic.late_output.show)
         function.magic.stop_all()

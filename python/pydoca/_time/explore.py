@@ -191,7 +191,7 @@ def _shrunk(scenario: _Scenario, seed: int, plan: FaultPlan, kind: type[Exceptio
         if _fails(scenario, seed, FaultPlan(*fewer, seed=plan.seed), kind):
             rules = fewer
     if not rules:
-        return "it fails without any rule of the fault plan, too"
+        return "it also fails without any rule of the fault plan"
     return f"it needs no more than this plan: {FaultPlan(*rules, seed=plan.seed)!r}"
 
 

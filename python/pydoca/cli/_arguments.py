@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import pydoca
 from pydoca._text.nearest import nearest
+from pydoca.cli._candidates import Candidates
 from pydoca.cli._errors import UsageError, one_line
 from pydoca.cli._values import log_level, place, port, seconds
 
@@ -69,10 +70,18 @@ def add_command(
     return parser
 
 
+def offer(action: argparse.Action, values: Sequence[str] | Candidates) -> None:
+    """Says what shells offer for the argument's value: words, or a function such as those of `_candidates.py`.
+
+    The choices of an argument need no offer.
+    """
+    vars(action)["offers"] = values
+
+
 def _add_general_flags(parser: Parser) -> None:
     """Adds the flags that every program has that uses DOCA's argument parser, and --debug."""
     flags = parser.add_argument_group("flags of every command")
-    flags.add_argument(
+    level = flags.add_argument(
         "-l",
         "--log-level",
         type=log_level,
@@ -80,12 +89,14 @@ def _add_general_flags(parser: Parser) -> None:
         help="messages of the command on standard error, up to this level: 10=DISABLE, 20=CRITICAL, 30=ERROR, "
         "40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE (so does PYDOCA_LOG_LEVEL)",
     )
-    flags.add_argument(
+    sdk_level = flags.add_argument(
         "--sdk-log-level",
         type=log_level,
         metavar="LEVEL",
         help="messages of the engine there (so does PYDOCA_SDK_LOG_LEVEL)",
     )
+    for action in (level, sdk_level):
+        offer(action, [each.name for each in pydoca.LogLevel])
     flags.add_argument(
         "-j",
         "--flag-file",

@@ -6,10 +6,12 @@ Both come from the parser, by libraries of the extra `cli`, which are imported o
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import pydoca
+from pydoca.cli import _completion
 
 _SHELLS = ("bash", "zsh", "fish")
 # Sections of the manual page that the parser does not have.
@@ -44,12 +46,14 @@ def add_descriptions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--completion",
         action=_Print,
-        make=_completion,
+        make=_completion.script,
         choices=_SHELLS,
         metavar="SHELL",
         help=f"write what completes command lines in SHELL ({', '.join(_SHELLS)})",
     )
     parser.add_argument("--man", action=_Print, make=_manual, nargs=0, help="write the manual page, in roff")
+    # The scripts of --completion call it.
+    parser.add_argument("--complete-values", action=_Print, make=_values, nargs=2, help=argparse.SUPPRESS)
 
 
 class _Print(argparse.Action):
@@ -69,21 +73,18 @@ class _Print(argparse.Action):
         parser.exit()
 
 
-def _completion(parser: argparse.ArgumentParser, shell: str) -> str:
-    import shtab
-
-    kinds = {"PATH": shtab.FILE, "FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
-    for part in [parser, *_parts(parser)]:
-        for action in part._actions:
-            if isinstance(action.metavar, str) and action.metavar in kinds:
-                vars(action)["complete"] = kinds[action.metavar]
-    return str(shtab.complete(parser, shell))
+def _values(parser: argparse.ArgumentParser, given: list[str]) -> str:
+    """The values for a word. Nothing about a failure: it would stand in the line that the user types."""
+    kind, word = given
+    with contextlib.suppress(Exception):
+        return "\n".join(_completion.values(parser, kind, word))
+    return ""
 
 
 def _manual(parser: argparse.ArgumentParser, _: object) -> str:
     from argparse_manpage.manpage import Manpage
 
-    for part in _parts(parser):
+    for part in _completion.parts(parser):
         part.description = None  # the page has it already, as the help of the command
     page = Manpage(parser, format="single-commands-section")
     page.description = "devices of a BlueField, and what its two sides do together"
@@ -91,12 +92,3 @@ def _manual(parser: argparse.ArgumentParser, _: object) -> str:
     for title, entries in _SECTIONS.items():
         page.add_section(title, "=", "\n".join(f".TP\n.B {name}\n{text}" for name, text in entries.items()))
     return str(page)
-
-
-def _parts(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """The parsers of the commands, and of their parts."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for part in action.choices.values():
-                yield part
-                yield from _parts(part)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pydoca
-from pydoca.cli._arguments import Subparsers, add_command, add_json, add_side
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_side, offer
+from pydoca.cli._candidates import devices
 from pydoca.cli._output import bytes_text, print_json, print_table
 from pydoca.cli._values import utf8
 
@@ -15,7 +16,10 @@ from pydoca.cli._values import utf8
 def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "caps", "Show what a device can do, and its limits.", check=check, run=run)
     add_json(parser)
-    parser.add_argument("device", type=utf8, metavar="DEVICE", help="PCI address, name, ibdev name or interface")
+    offer(
+        parser.add_argument("device", type=utf8, metavar="DEVICE", help="PCI address, name, ibdev name or interface"),
+        devices,
+    )
     add_side(parser, help="where, if a device of that name is on both")
 
 

@@ -10,7 +10,8 @@ import sys
 from typing import Any
 
 import pydoca
-from pydoca.cli._arguments import Subparsers, add_command, add_json, add_side
+from pydoca.cli import _candidates as candidates
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_side, offer
 from pydoca.cli._errors import one_line
 from pydoca.cli._output import print_json, print_table, rate_text
 
@@ -20,12 +21,13 @@ _REPRESENTOR_HEADS = ("DEVICE", "REPRESENTOR", "PCI ADDRESS", "TYPE", "INTERFACE
 
 def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "devices", "List the devices of this machine.", check=check, run=run)
-    parser.add_argument(
+    match = parser.add_argument(
         "--match",
         action="append",
         metavar="PATTERN",
         help="only devices whose name, PCI address or interface fits, such as 'card25?-p*'; may be repeated",
     )
+    offer(match, candidates.devices)
     add_json(parser)
     add_side(parser, help="only devices of this side of the PCIe link")
     parser.add_argument(

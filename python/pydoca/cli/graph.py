@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pydoca
-from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, load_profile, tell_doca_flags
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, load_profile, offer, tell_doca_flags
+from pydoca.cli._candidates import devices
 from pydoca.cli._errors import CommandError, UsageError
 from pydoca.cli._output import print_json
 from pydoca.cli._values import count, size, utf8
@@ -22,9 +23,10 @@ def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "graph", _DESCRIPTION, check=check, run=run)
     tell_doca_flags(parser, {"-p -d --pci-addr": "--device"})
     add_json(parser)
-    parser.add_argument(
+    device = parser.add_argument(
         "--device", type=utf8, metavar="NAME", help="unless told, one with a SHA engine if there is one"
     )
+    offer(device, devices)
     add_profile(parser)
     parser.add_argument(
         "--instances", type=count, metavar="N", default=10, help="that run at the same time (default: 10)"

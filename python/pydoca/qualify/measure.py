@@ -73,7 +73,8 @@ class Measure:
         """A measurement for a `with` block, whose end judges its samples.
 
         unit: "GB/s", "us", "1" for a count or a ratio. stat: what of the samples is judged, unless the limits name
-        another: min max mean p50 p90 p99 p999 stdev cv count. better: "higher" or "lower", for comparisons of runs.
+        another: min max mean p50 p90 p99 p999 stdev cv count. better: "higher", "lower" or "none", for comparisons of
+        runs.
         min, max, n_min, marginal: the case's own limit; one of a file replaces it.
 
         Raises ValueError for a unit, a statistic or a word that does not exist. The block raises MeasurementFailed when

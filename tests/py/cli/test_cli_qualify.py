@@ -110,7 +110,10 @@ def test_the_plan_of_the_suite_has_its_cases(qualify):
         (["--tests", "test_mine.py"], "choose a device behind 'pydoca qualify': sim:pf0"),
         (["sim:p0", "-n", "foo"], "error: -n foo: write a number of processes up to 256, or auto"),
         (["sim:p0", "--select", "dma and ("], "error: --select 'dma and (': expected "),
-        (["sim:p0", "--select", "a or b", "--select", "c"], "error: --select 'a or b' is an expression, which stands"),
+        (
+            ["sim:p0", "--select", "a or b", "--select", "c"],
+            "error: --select 'a or b' is an expression, and only one can be given",
+        ),
         (["sim:p0", "--limits", "absent.toml"], "absent.toml: the limits file cannot be read: No such file"),
         (["limits", "check", "absent.toml"], "pydoca: absent.toml: the limits file cannot be read: No such file"),
         (["limits", "check"], "the following arguments are required: FILE"),

@@ -8,6 +8,7 @@ import pytest
 
 import pydoca
 from pydoca import _core, comch
+from pydoca._signatures import types_of, words_of
 
 
 def own_callables() -> Iterator[tuple[str, Any]]:
@@ -93,3 +94,40 @@ def test_a_method_that_is_called_without_keywords_needs_no_bound_object():
     with pydoca.BufInventory(1) as inventory:
         expand(inventory, 2)
         assert inventory.num_elements == 3
+
+
+def type_of(function, place):
+    return next(types[place] for types in types_of(function) if place in types)
+
+
+@pytest.mark.parametrize(
+    ("function", "place", "words", "may_join"),
+    [
+        ("open_device", "side", "host dpu", False),
+        ("open_device", "capability", " ".join(pydoca.CAPABILITIES), False),
+        ("ProgressEngine", "latency", "low balanced power", False),
+        ("hash", 2, "sha1 sha256 sha512", False),
+        ("representors", 0, "all net emulated", True),
+        ("mmap", "access", " ".join(pydoca.Access.__members__).lower(), True),
+        ("is_equal_pci_addr", 0, "", False),
+    ],
+)
+def test_types_say_the_words_that_an_argument_takes(function, place, words, may_join):
+    assert words_of(type_of(function, place)) == (words.split(), may_join)
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "place"),
+    [
+        (lambda: pydoca.devices(side="none"), "devices", "side"),
+        (lambda: pydoca.open_device(capability="none"), "open_device", "capability"),
+        (lambda: pydoca.open_device("p0").representors("none"), "representors", "filter"),
+        (lambda: pydoca.open_device("p0").mmap(bytearray(8), access="none"), "mmap", "access"),
+        (lambda: pydoca.ProgressEngine(latency="none"), "ProgressEngine", "latency"),
+        (lambda: pydoca.SyncEvent(pydoca.open_device("p0"), publisher="none"), "SyncEvent", "publisher"),
+    ],
+)
+def test_the_engine_refuses_other_words_and_names_those_of_the_type(call, function, place):
+    words, _ = words_of(type_of(function, place))
+    with pytest.raises(pydoca.InvalidValueError, match=f": {', '.join(words)}$"):
+        call()

@@ -14,9 +14,11 @@ from pydoca.cli._arguments import (
     add_side,
     add_timeout,
     check_rdma_meeting,
+    offer,
     refuse_given,
     tell_doca_flags,
 )
+from pydoca.cli._candidates import devices, dpu_devices, representors
 from pydoca.cli._errors import UsageError
 from pydoca.cli._trace_file import add_trace
 from pydoca.cli._values import count, size, utf8
@@ -61,9 +63,11 @@ def add(subparsers: Subparsers) -> None:
 
 def _add_pci_meeting(parser: Parser) -> None:
     parser.add_argument("--name", type=utf8, help="the service by which the two halves find each other (default: copy)")
-    parser.add_argument("--device", type=utf8, help="the host function (with --side dpu: the DPU device)")
-    parser.add_argument("--dpu-device", type=utf8, help="the DPU device")
-    parser.add_argument("--rep", type=utf8, help="the representor of the host function, on the DPU device")
+    host = "the host function (with --side dpu: the DPU device)"
+    rep = "the representor of the host function, on the DPU device"
+    offer(parser.add_argument("--device", type=utf8, help=host), devices)
+    offer(parser.add_argument("--dpu-device", type=utf8, help="the DPU device"), dpu_devices)
+    offer(parser.add_argument("--rep", type=utf8, help=rep), representors)
 
 
 def _add_limits(parser: Parser) -> None:

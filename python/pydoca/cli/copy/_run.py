@@ -78,7 +78,7 @@ def _run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         if representor.pci_addr != host.pci_addr:
             raise CommandError(
                 f"--rep {rep} is of {representor.pci_addr}, and the host's function is {host.name} ({host.pci_addr}): "
-                "give --device, too, or leave --rep out"
+                "also give --device, or leave --rep out"
             )
         arguments.rep = rep
         arguments.dpu_device = device.name  # several functions can have one address

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._arguments import Subparsers, add_command, add_json, offer
 from pydoca.cli._errors import CommandError
 from pydoca.cli._output import print_json
 from pydoca.cli._values import utf8
@@ -14,12 +15,21 @@ def add(subparsers: Subparsers) -> None:
     description = "Explain a name of DOCA or pydoca: a function, a struct, a status or a state."
     parser = add_command(subparsers, "explain", description, check=check, run=run)
     add_json(parser)
-    parser.add_argument(
+    name = parser.add_argument(
         "name",
         type=utf8,
         metavar="NAME",
         help="such as doca_mmap_create, Mmap.export_pci, DOCA_ERROR_IN_USE or DOCA_CTX_STATE_STOPPING",
     )
+    offer(name, explained)
+
+
+def explained(word: str) -> Iterator[tuple[str, str]]:
+    """The names, for shells, which take those without blanks."""
+    from pydoca.cli.explain._names import Names
+    from pydoca.cli.explain._table import load
+
+    return ((name, "") for name in Names(load()).known() if " " not in name)
 
 
 def check(arguments: argparse.Namespace) -> None:

@@ -105,6 +105,10 @@ class Names:
                 return [self._full[spelling]]
         return self._renamed_by_prefix(key) or self._short.get(key) or self._ended_by(key)
 
+    def known(self) -> list[str]:
+        """Every name, in the spelling that similar() offers."""
+        return self._shown
+
     def similar(self, text: str, most: int = 5) -> list[str]:
         """Known names that look like it, the most similar first."""
         key = _key(text)

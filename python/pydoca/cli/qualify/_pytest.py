@@ -7,20 +7,29 @@ import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pydoca._text.quantities import to_whole
-from pydoca.cli._arguments import Parser
+from pydoca.cli._arguments import Parser, offer
+from pydoca.cli._candidates import Candidates, cases, devices_under_test, representors
 from pydoca.cli._errors import CommandError, UsageError
 from pydoca.qualify.installing import command_for, command_for_extra
-from pytest_pydoca.options import OPTIONS, utf8
+from pytest_pydoca.options import BACKENDS, LEVELS, OPTIONS, utf8
 
 if TYPE_CHECKING:
     from pydoca.qualify.front_end import FrontEnd
 
 _PACKAGES = ("pytest", "numpy", "scipy", "packaging", "jinja2")
 MOST_PROCESSES = 256
+_OFFERS: dict[str, Sequence[str] | Candidates] = {
+    "backend": BACKENDS,
+    "level": LEVELS,
+    "peer": devices_under_test,
+    "rep": representors,
+    "select": cases,
+}
 
 
 class NotInstalled(CommandError):
@@ -33,17 +42,23 @@ def add_options(parser: Parser, *, without: tuple[str, ...] = ()) -> None:
     """The options of the plug-in, without its prefix; devices are words."""
     parser.usage_code = 4  # pytest's code for a wrong command line
     devices = next(option for option in OPTIONS if option.name == "device")
-    parser.add_argument("device", nargs="*", metavar="DEVICE", type=utf8, help=devices.help)
+    words = parser.add_argument("device", nargs="*", metavar="DEVICE", type=utf8, help=devices.help)
+    offer(words, devices_under_test)
     for option in OPTIONS:
         if option.name not in ("device", "plan", "select", *without):
-            parser.add_argument(f"--{option.name}", **option.keywords())
+            _offer_values(parser.add_argument(f"--{option.name}", **option.keywords()))
     select = next(option for option in OPTIONS if option.name == "select")
     help = f"{select.help}; what has spaces or brackets is an expression as of pytest's -k ('dma and not latency')"
-    parser.add_argument("--select", **{**select.keywords(), "help": help})
+    _offer_values(parser.add_argument("--select", **{**select.keywords(), "help": help}))
     side_by_side = "several devices side by side, by pytest-xdist; with --fleet: the processes of a local cluster"
-    parser.add_argument("-n", "--workers", metavar="N", help=side_by_side)
+    offer(parser.add_argument("-n", "--workers", metavar="N", help=side_by_side), ["auto", "logical"])
     own = "your own cases instead of pydoca's"
     parser.add_argument("--tests", metavar="PATH", action="append", type=utf8, help=own)
+
+
+def _offer_values(action: argparse.Action) -> None:
+    if action.dest in _OFFERS:
+        offer(action, _OFFERS[action.dest])
 
 
 def to_words(arguments: argparse.Namespace) -> list[str]:
@@ -79,7 +94,7 @@ def check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"-n {workers}: write a number of processes up to {MOST_PROCESSES}, or auto")
     expressions = [text for text in arguments.select if _is_expression(text)]
     if expressions and len(arguments.select) > 1:
-        raise UsageError(f"--select {expressions[0]!r} is an expression, which stands alone: join them with or")
+        raise UsageError(f"--select {expressions[0]!r} is an expression, and only one can be given: join them with or")
     if expressions and find_spec("pytest") is not None:
         _check_expression(expressions[0])
 

@@ -12,8 +12,10 @@ from pydoca.cli._arguments import (
     add_rdma_meeting,
     add_timeout,
     check_rdma_meeting,
+    offer,
     refuse_given,
 )
+from pydoca.cli._candidates import devices
 from pydoca.cli._values import count, size
 
 _SIZE, _COUNT = 64, 1000
@@ -27,7 +29,7 @@ def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "ping-pong", description, check=check, run=run)
     add_json(parser)
     add_rdma_meeting(parser)
-    parser.add_argument("--device", help="PCI address, name, ibdev name or interface")
+    offer(parser.add_argument("--device", help="PCI address, name, ibdev name or interface"), devices)
     whose = "not with --listen: the other half decides"
     parser.add_argument("--size", type=size, metavar="SIZE", help=f"bytes of a message (default: {_SIZE}; {whose})")
     parser.add_argument("--count", type=count, metavar="N", help=f"round trips (default: {_COUNT}; {whose})")

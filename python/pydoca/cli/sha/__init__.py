@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, tell_doca_flags
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, offer, tell_doca_flags
+from pydoca.cli._candidates import devices
 from pydoca.cli._values import utf8
 
 _DESCRIPTION = "Compute digests of files with a device's SHA engine; the output is sha256sum's."
@@ -19,7 +20,8 @@ def add(subparsers: Subparsers) -> None:
         "files", nargs="*", metavar="FILE", default=[STANDARD_INPUT], help="- (the default) is standard input"
     )
     parser.add_argument("--algorithm", choices=("sha1", "sha256", "sha512"), default="sha256", help="(default: sha256)")
-    parser.add_argument("--device", type=utf8, metavar="NAME", help="unless told, a DPU's device with a SHA engine")
+    device = "unless told, a DPU's device with a SHA engine"
+    offer(parser.add_argument("--device", type=utf8, metavar="NAME", help=device), devices)
     add_profile(parser)
 
 

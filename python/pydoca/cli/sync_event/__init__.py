@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from pydoca.cli._arguments import Subparsers, add_command, add_group, add_json, add_timeout
+from pydoca.cli._arguments import Subparsers, add_command, add_group, add_json, add_timeout, offer
+from pydoca.cli._candidates import devices, representors
 from pydoca.cli._errors import UsageError
 from pydoca.cli._values import count, utf8
 
@@ -19,13 +20,15 @@ def add(subparsers: Subparsers) -> None:
 def _add_part(parts: Subparsers, name: str, description: str) -> None:
     parser = add_command(parts, name, description, check=check, run=run)
     parser.set_defaults(part=name)
-    parser.add_argument("-d", "--pci-addr", type=utf8, metavar="DEVICE", help="the device, by PCI address or by name")
-    parser.add_argument(
+    device = "the device, by PCI address or by name"
+    offer(parser.add_argument("-d", "--pci-addr", type=utf8, metavar="DEVICE", help=device), devices)
+    rep = parser.add_argument(
         *("-r", "--rep-pci-addr", "--rep-pci"),  # the second long name is that of later releases
         type=utf8,
         metavar="REP",
         help="the host function's representor (DPU side only)",
     )
+    offer(rep, representors)
     parser.add_argument("--async", dest="is_async", action="store_true", help="asynchronous mode: operations are tasks")
     parser.add_argument(
         *("--async_num_tasks", "--async-num-tasks", "--qdepth"),  # the names in the releases of DOCA

@@ -28,7 +28,10 @@ _PACKERS: dict[str, tuple[int, int]] = {
 
 
 def deflated(plain: bytes, kind: str, flushes: int = 0) -> bytes:
-    """A DEFLATE stream (RFC 1951) of that kind of blocks; each flush ends a block in between."""
+    """A DEFLATE stream (RFC 1951) of one kind of blocks; each flush ends a block in between.
+
+    kind: "stored", "fixed codes", "own codes", "literals alone" or "runs".
+    """
     level, strategy = _PACKERS[kind]
     packer = zlib.compressobj(level, wbits=-15, strategy=strategy)
     step = len(plain) // (flushes + 1) + 1

@@ -73,7 +73,7 @@ def test_pcie_link(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> Non
         pydoca_measure.record("pcie.aer.correctable", total, unit="1", max=0)
 
 
-@pytest.mark.pydoca_case("INV-4", title="each representor stands for a function, and tells its properties", levels=ALL)
+@pytest.mark.pydoca_case("INV-4", title="each representor belongs to a function, and tells its properties", levels=ALL)
 @pytest.mark.pydoca_needs("dpu", "representors")
 def test_representors(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
     with duty("list the representors"):

@@ -80,7 +80,10 @@ def kinds(device: pydoca.Device) -> list[str]:
 
 
 def append(device: pydoca.Device, kind: str) -> int:
-    """Checks that a task appends its result to its destination, one buf or a list; returns how many there were."""
+    """Checks that a task appends its result to its destination, one buf or a list; returns how many there were.
+
+    kind: "copy", "copy to the host", "digest", "read", "receive", "write", "addition" or "exchange".
+    """
     with Stand() as stand:
         fill = FILLS[kind][1](stand, device)
         cases = list(_fitting(fill))
@@ -100,7 +103,8 @@ def append(device: pydoca.Device, kind: str) -> int:
 def refuse(device: pydoca.Device, kind: str) -> int:
     """Checks that a destination that is too short makes the task fail, however it is submitted.
 
-    Returns how many there were.
+    kind: "copy", "copy to the host", "digest", "read", "receive", "write", "addition" or "exchange".
+    Returns how many destinations there were.
     """
     with Stand() as stand:
         cases = list(_too_short(FILLS[kind][1](stand, device)))
