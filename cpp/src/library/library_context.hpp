@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/context.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "core/context_node.hpp"
 #include "core/task_pool.hpp"

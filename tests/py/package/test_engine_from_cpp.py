@@ -27,9 +27,15 @@ pytestmark = [
 
 
 def story_of(page: Path) -> list[Block]:
-    """The blocks of a page that are files, or consoles with a command of CMake."""
-    blocks = [block for block in blocks_of(page) if block.kind in ("console", "file")]
-    return [block for block in blocks if block.kind == "file" or "$ cmake " in block.text]
+    """The blocks of a page that are files with a name, or consoles with a command of CMake."""
+    return [
+        block for block in blocks_of(page) if block.kind == "console" and "$ cmake " in block.text or _is_file(block)
+    ]
+
+
+def _is_file(block: Block) -> bool:
+    """Tells whether the first line is the name of the file; others are parts of a program."""
+    return block.kind == "file" and block.text.startswith(("# app/", "// app/"))
 
 
 def find_clang() -> str | None:

@@ -1,7 +1,5 @@
 #include "library/compress/compress.hpp"
 
-#include "pydoca/device_properties.hpp"
-
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "library/require_library.hpp"

@@ -1,7 +1,5 @@
 #include "library/dma/dma.hpp"
 
-#include "pydoca/device_properties.hpp"
-
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "library/set_operand.hpp"

@@ -1,7 +1,5 @@
 #include "library/mmap_advise/mmap_advise.hpp"
 
-#include "pydoca/device_properties.hpp"
-
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "library/require_library.hpp"
