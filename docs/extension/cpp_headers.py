@@ -63,11 +63,10 @@ def copy_headers() -> list[str]:
 
 
 def prepared(text: str) -> str:
-    """The text for Doxygen: words in angle brackets are not tags, a comment of a group of members is a comment of its
-    first one, and `local` is a word of Doxygen's.
+    """The text for Doxygen: a comment of a group of members is a comment of its first one, and `local` is a word of
+    Doxygen's.
     """
     text = re.sub(r"\blocal = ", f"local{MARK} = ", text)
-    text = re.sub(r"<(task|operand|library)>", r"&lt;\1&gt;", text)
     return re.sub(r"^(\s*)// ", r"\1/// ", text, flags=re.MULTILINE)
 
 
