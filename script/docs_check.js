@@ -58,7 +58,7 @@
     still.textContent = "* { transition: none !important; }";
     const menu = isSeen(".nav-overlay-icon") ? document.querySelector("#__navigation") : null;
     menu?.click();
-    const wanted = [".sidebar-brand", ".sidebar-search", ".sidebar-tree a"];
+    const wanted = [".sidebar-brand", ".version-switch", ".sidebar-search", ".sidebar-tree a"];
     const lost = wanted.filter((each) => !isSeen(each));
     menu?.click();
     still.remove();

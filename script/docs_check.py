@@ -1,6 +1,6 @@
 """Checks the built documentation site: its links, its names, and each page in a headless Chromium.
 
-usage: .venv/bin/python script/docs_check.py [build/docs/html]
+usage: .venv/bin/python script/docs_check.py build/docs/html/VERSION
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from reports_check import faults_of_reports
 
-ROOT = Path(__file__).resolve().parents[1]
 # A telephone, a tablet and a screen, each in a theme: the layout does not depend on the colours.
 WIDTHS = {390: "light", 820: "dark", 1440: "light"}
+OLD_PAGES = ["index.html", "start.html"]  # the pages that an older version has
 NAMES_PAGE = "made/from-c/index.html"
 # The searches, each with the page that one of its first results must be of.
 SEARCHES = {
@@ -158,6 +159,21 @@ class Browser:
         if name not in entry.split():
             self.add(f"they lead to {self.page.url}, {entry[:60]!r}")
 
+    def switch_version(self, root: Path, page: str, wanted: str) -> None:
+        """Chooses the other version of two on a page, which must lead to the wanted page of that version."""
+        self.place = f"the other version of {page}"
+        self.page.goto(f"{root.as_uri()}/new/{page}")
+        with self.page.expect_navigation(timeout=20000):
+            self.page.select_option(".version-switch select", "0.0.1", timeout=20000)
+        if self.page.url != f"{root.as_uri()}/0.0.1/{wanted}":
+            self.add(f"leads to {self.page.url}")
+
+    def show_one_version(self, root: Path) -> None:
+        self.place = "one version alone"
+        self.page.goto((root / "new/index.html").as_uri())
+        if self.page.query_selector(".version-switch select") or not self.page.inner_text(".version-switch span"):
+            self.add("has a choice, or shows no version")
+
     def filter_names(self, site: Path) -> None:
         """Types into the field of the page of names, which must show those that contain the text."""
         self.place = NAMES_PAGE
@@ -187,12 +203,33 @@ def faults_of_looks(site: Path, paths: list[Path]) -> list[str]:
     return browser.faults
 
 
+@contextmanager
+def root_of(site: Path, versions: list[str]) -> Iterator[Path]:
+    """A folder with the site and a list of versions, of which 0.0.1 has two pages."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "new").symlink_to(site)
+        (root / "0.0.1").mkdir()
+        for name in OLD_PAGES:
+            (root / "0.0.1" / name).write_text("<!DOCTYPE html>")
+        (root / "0.0.1/pages.js").write_text(f"window.pydocaPages = {OLD_PAGES};")
+        (root / "versions.js").write_text(f"window.pydocaVersions = {versions};")
+        yield root
+
+
 def faults_of_use(site: Path) -> list[str]:
+    from pydoca import version
+
     with chromium() as browser:
         for words, wanted in SEARCHES.items():
             browser.search(site, words, wanted)
         browser.click_twice(site, "doca_mmap_create")
         browser.filter_names(site)
+        with root_of(site, [version()]) as root:
+            browser.show_one_version(root)
+        with root_of(site, [version(), "0.0.1"]) as root:
+            browser.switch_version(root, "start.html#install-it", "start.html#install-it")
+            browser.switch_version(root, "concepts/bufs.html", "index.html")
     return browser.faults
 
 
@@ -207,7 +244,7 @@ def faults_in_chromium(site: Path, paths: list[Path]) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="docs_check.py", description=__doc__.splitlines()[0])
-    parser.add_argument("site", nargs="?", type=Path, default=ROOT / "build/docs/html")
+    parser.add_argument("site", type=Path, help="the folder of one version")
     site = parser.parse_args().site.resolve()
     pages = {path: Page(path) for path in sorted(site.rglob("*.html"))}
     of_site = [*faults_of_links(pages), *faults_of_names(site, pages), *faults_in_chromium(site, list(pages))]

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from extension import details, names, pages, shown, source, state_machines
+from extension import details, names, pages, shown, source, state_machines, versions
 
 
 def setup(app: Any) -> dict[str, bool]:
-    for part in (details, names, pages, shown, source, state_machines):
+    for part in (details, names, pages, shown, source, state_machines, versions):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
