@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element
 
 from extension import docstrings
-from extension.cpp_headers import MARK, Scope, classes
+from extension.cpp_headers import Scope, classes
 
 
 def scope_lines(scope: Scope) -> Iterator[str]:
@@ -39,7 +39,7 @@ def described(directive: str, signature: str, body: Iterable[str]) -> Iterator[s
 
 
 def member_lines(member: Element, scope: Scope) -> Iterator[str]:
-    kind, name = member.get("kind"), member.findtext("name", "").removesuffix(MARK)
+    kind, name = member.get("kind"), member.findtext("name", "")
     body = [*description(member), ""]
     if kind == "enum":
         for value in member.iter("enumvalue"):

@@ -75,7 +75,7 @@ def read() -> dict[str, Header]:
     headers = {path: Header(path) for path in copy_headers()}
     subprocess.run(["doxygen", "-"], input=DOXYFILE, text=True, check=True)
     for file in sorted((TARGET / "xml").glob("*.xml")):
-        for compound in ElementTree.parse(file).getroot().iter("compounddef"):
+        for compound in ElementTree.fromstring(file.read_text().replace(MARK, "")).iter("compounddef"):
             name = compound.findtext("compoundname", "")
             if is_shown(name):
                 add(compound, name, headers)
