@@ -1,4 +1,4 @@
-"""The documentation site's configuration. script/docs builds the site into build/docs/html."""
+"""The documentation site's configuration. script/docs builds the site into build/docs/html/VERSION."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ language = "en"
 
 extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.linkcode", "extension"]
 
-exclude_patterns = ["extension", "reference"]  # the reference's programs stand in its pages
+exclude_patterns = ["_templates", "extension", "reference"]  # the reference's programs stand in its pages
 
 # Notebooks are committed with their outputs.
 nb_execution_mode = "off"
@@ -28,8 +28,9 @@ suppress_warnings = ["myst.header"]  # a page that is included begins below its 
 html_theme = "furo"
 html_title = f"pydoca {release}"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["site.css"]
-html_js_files = ["names.js"]
+html_js_files = ["names.js", "version-switch.js"]
 # A button copies the commands of a console without the prompt and the output; what a program prints has none.
 copybutton_prompt_text = "$ "
 copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"

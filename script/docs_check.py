@@ -1,6 +1,6 @@
 """Checks the built documentation site: its links, its names, and each page in a headless Chromium.
 
-usage: .venv/bin/python script/docs_check.py [build/docs/html]
+usage: .venv/bin/python script/docs_check.py build/docs/html/VERSION
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from reports_check import faults_of_reports
 
-ROOT = Path(__file__).resolve().parents[1]
-WIDTHS = (800, 1400)
-THEMES = ("light", "dark")
+# A telephone, a tablet and a screen, each in a theme: the layout does not depend on the colours.
+WIDTHS = {390: "light", 820: "dark", 1440: "light"}
+OLD_PAGES = ["index.html", "start.html"]  # the pages that an older version has
 NAMES_PAGE = "made/from-c/index.html"
 # The searches, each with the page that one of its first results must be of.
 SEARCHES = {
@@ -34,28 +35,7 @@ SEARCHES = {
     "tailroom": "concepts/bufs.html",
 }
 CONTRAST = 4.5  # the contrast of text and its background that WCAG 2 asks for (level AA)
-# Chromium tells how far a page is wider than the window, and the least contrast of text in it.
-MEASURE = """() => {
-  const light = (colour) => {
-    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
-      .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    for (let each = element; each; each = each.parentElement) {
-      const colour = getComputedStyle(each).backgroundColor;
-      if (!/^rgba\\(.*, 0\\)$/.test(colour)) return colour;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  const contrast = (element) => {
-    const pair = [light(getComputedStyle(element).color), light(behind(element))].sort((a, b) => b - a);
-    return (pair[0] + 0.05) / (pair[1] + 0.05);
-  };
-  const root = document.documentElement;
-  const texts = [...document.querySelectorAll("article p, article li, .pydoca-display dd, .pydoca-display td")];
-  return { excess: root.scrollWidth - root.clientWidth, contrast: Math.min(21, ...texts.slice(0, 40).map(contrast)) };
-}"""
+MEASURE = Path(__file__).with_suffix(".js").read_text()  # what Chromium tells of a page
 
 
 @dataclass
@@ -142,10 +122,10 @@ class Browser:
             self.add(f"asks for {url}")
 
     def look(self, site: Path, path: Path) -> None:
-        """Looks at one page, at every width and in every theme: the layout does not depend on the colours."""
+        """Looks at one page, at every width."""
         self.place = str(path.relative_to(site))
         self.page.goto(path.as_uri())
-        for theme, width in zip(THEMES, WIDTHS, strict=True):
+        for width, theme in WIDTHS.items():
             self.page.emulate_media(color_scheme=theme)
             self.page.set_viewport_size({"width": width, "height": 900})
             self.measure(theme, width)
@@ -154,6 +134,10 @@ class Browser:
         seen = self.page.evaluate(MEASURE)
         if seen["excess"] > 0:
             self.add(f"{seen['excess']} pixels wider than a window of {width}")
+        if seen["cut"]:
+            self.add(f"cut in a window of {width}: {seen['cut']}")
+        if seen["lost"]:
+            self.add(f"out of reach in a window of {width}: {seen['lost']}")
         if seen["contrast"] < CONTRAST:
             self.add(f"contrast {seen['contrast']:.1f} in {theme}")
 
@@ -174,6 +158,21 @@ class Browser:
         entry = self.page.wait_for_selector(":target", timeout=20000).inner_text()
         if name not in entry.split():
             self.add(f"they lead to {self.page.url}, {entry[:60]!r}")
+
+    def switch_version(self, root: Path, page: str, wanted: str) -> None:
+        """Chooses the other version of two on a page, which must lead to the wanted page of that version."""
+        self.place = f"the other version of {page}"
+        self.page.goto(f"{root.as_uri()}/new/{page}")
+        with self.page.expect_navigation(timeout=20000):
+            self.page.select_option(".version-switch select", "0.0.1", timeout=20000)
+        if self.page.url != f"{root.as_uri()}/0.0.1/{wanted}":
+            self.add(f"leads to {self.page.url}")
+
+    def show_one_version(self, root: Path) -> None:
+        self.place = "one version alone"
+        self.page.goto((root / "new/index.html").as_uri())
+        if self.page.query_selector(".version-switch select") or not self.page.inner_text(".version-switch span"):
+            self.add("has a choice, or shows no version")
 
     def filter_names(self, site: Path) -> None:
         """Types into the field of the page of names, which must show those that contain the text."""
@@ -204,12 +203,33 @@ def faults_of_looks(site: Path, paths: list[Path]) -> list[str]:
     return browser.faults
 
 
+@contextmanager
+def root_of(site: Path, versions: list[str]) -> Iterator[Path]:
+    """A folder with the site and a list of versions, of which 0.0.1 has two pages."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "new").symlink_to(site)
+        (root / "0.0.1").mkdir()
+        for name in OLD_PAGES:
+            (root / "0.0.1" / name).write_text("<!DOCTYPE html>")
+        (root / "0.0.1/pages.js").write_text(f"window.pydocaPages = {OLD_PAGES};")
+        (root / "versions.js").write_text(f"window.pydocaVersions = {versions};")
+        yield root
+
+
 def faults_of_use(site: Path) -> list[str]:
+    from pydoca import version
+
     with chromium() as browser:
         for words, wanted in SEARCHES.items():
             browser.search(site, words, wanted)
         browser.click_twice(site, "doca_mmap_create")
         browser.filter_names(site)
+        with root_of(site, [version()]) as root:
+            browser.show_one_version(root)
+        with root_of(site, [version(), "0.0.1"]) as root:
+            browser.switch_version(root, "start.html#install-it", "start.html#install-it")
+            browser.switch_version(root, "concepts/bufs.html", "index.html")
     return browser.faults
 
 
@@ -224,16 +244,14 @@ def faults_in_chromium(site: Path, paths: list[Path]) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="docs_check.py", description=__doc__.splitlines()[0])
-    parser.add_argument("site", nargs="?", type=Path, default=ROOT / "build/docs/html")
+    parser.add_argument("site", type=Path, help="the folder of one version")
     site = parser.parse_args().site.resolve()
     pages = {path: Page(path) for path in sorted(site.rglob("*.html"))}
     of_site = [*faults_of_links(pages), *faults_of_names(site, pages), *faults_in_chromium(site, list(pages))]
     faults = [*of_site, *faults_of_reports()]
     print(*faults, sep="\n", end="\n" if faults else "")
     links = sum(len(page.links) for page in pages.values())
-    print(
-        f"{len(pages)} pages at {len(WIDTHS)} widths, each in a theme of its own, {links} links: {len(faults)} faults"
-    )
+    print(f"{len(pages)} pages at {len(WIDTHS)} widths, {links} links: {len(faults)} faults")
     return 1 if faults else 0
 
 

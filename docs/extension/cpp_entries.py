@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element
 
 from extension import docstrings
-from extension.cpp_headers import MARK, Scope, classes
+from extension.cpp_headers import Scope, classes
 
 
 def scope_lines(scope: Scope) -> Iterator[str]:
@@ -39,7 +39,7 @@ def described(directive: str, signature: str, body: Iterable[str]) -> Iterator[s
 
 
 def member_lines(member: Element, scope: Scope) -> Iterator[str]:
-    kind, name = member.get("kind"), member.findtext("name", "").removesuffix(MARK)
+    kind, name = member.get("kind"), member.findtext("name", "")
     body = [*description(member), ""]
     if kind == "enum":
         for value in member.iter("enumvalue"):
@@ -73,7 +73,7 @@ def modifiers(member: Element) -> str:
 def type_of(member: Element) -> str:
     text = re.sub(r"\[\[.*?\]\]", "", text_of(member.find("type")))
     text = re.sub(r"\b(virtual|inline|static|explicit)\b", "", text)
-    return " ".join(text.split()).replace("constexpr ", "constexpr ")
+    return " ".join(text.split())
 
 
 def template_of(node: Element) -> str:
@@ -104,6 +104,8 @@ def paragraph_lines(paragraph: Element) -> Iterator[str]:
     """The lines of a paragraph, which may have tables inside."""
     tables = list(paragraph.findall("table"))
     for table in tables:
+        if rest := (table.tail or "").strip():
+            raise ValueError(f"a table's row is one line, and an empty line ends a table; after one stands: {rest}")
         paragraph.remove(table)
     if text := inline(paragraph):
         yield from (text, "")

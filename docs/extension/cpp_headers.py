@@ -63,11 +63,10 @@ def copy_headers() -> list[str]:
 
 
 def prepared(text: str) -> str:
-    """The text for Doxygen: words in angle brackets are not tags, a comment of a group of members is a comment of its
-    first one, and `local` is a word of Doxygen's.
+    """The text for Doxygen: a comment of a group of members is a comment of its first one, and `local` is a word of
+    Doxygen's.
     """
     text = re.sub(r"\blocal = ", f"local{MARK} = ", text)
-    text = re.sub(r"<(task|operand|library)>", r"&lt;\1&gt;", text)
     return re.sub(r"^(\s*)// ", r"\1/// ", text, flags=re.MULTILINE)
 
 
@@ -76,7 +75,7 @@ def read() -> dict[str, Header]:
     headers = {path: Header(path) for path in copy_headers()}
     subprocess.run(["doxygen", "-"], input=DOXYFILE, text=True, check=True)
     for file in sorted((TARGET / "xml").glob("*.xml")):
-        for compound in ElementTree.parse(file).getroot().iter("compounddef"):
+        for compound in ElementTree.fromstring(file.read_text().replace(MARK, "")).iter("compounddef"):
             name = compound.findtext("compoundname", "")
             if is_shown(name):
                 add(compound, name, headers)

@@ -14,6 +14,7 @@ from extension.python_words import word_lines
 
 # These bases say nothing that the entry does not say.
 PLAIN_BASES = {"``int``", "``Exception``", "``BaseException``", "``ReprEnum``", "``tuple``"}
+REFUSED = "(*args, **kwargs)"  # the signature of a class of the extension whose call raises
 
 
 def indented(lines: Iterable[str]) -> Iterator[str]:
@@ -43,8 +44,14 @@ def class_lines(name: str, owner: type, made_by: str = "") -> Iterator[str]:
     for member, value in own_members(owner).items():
         body += member_lines(owner, member, value) if member not in fields else ()
     kind = "exception" if issubclass(owner, BaseException) else "class"
-    made = "" if made_by or issubclass(owner, BaseException | enum.Enum) else signature_of(owner)
+    made = "" if made_by else parameters_of(owner)
     yield from described(kind, name + made, (), body)
+
+
+def parameters_of(owner: type) -> str:
+    """The parameters of a class that programs call; empty for the others, whose docstrings tell what makes objects."""
+    text = "" if issubclass(owner, BaseException | enum.Enum) else signature_of(owner)
+    return "" if text == REFUSED else text
 
 
 def bases(owner: type) -> Iterator[str]:
@@ -54,12 +61,7 @@ def bases(owner: type) -> Iterator[str]:
             named.append(f":py:class:`~pydoca.{home_of_class(base)}`")
         elif base.__module__ in ("builtins", "enum") and base.__name__ not in ("object", "pybind11_object"):
             named.append(f"``{base.__name__}``")
-    kept = [
-        each
-        for each in named
-        if each not in ("``int``", "``Exception``", "``BaseException``", "``ReprEnum``", "``tuple``")
-    ]
-    if kept:
+    if kept := [each for each in named if each not in PLAIN_BASES]:
         yield from (f"Is also: {', '.join(kept)}", "")
 
 

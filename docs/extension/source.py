@@ -35,9 +35,14 @@ PAGE = """\
 <meta name="color-scheme" content="light dark">
 <title>{name}</title>
 <link rel="stylesheet" href="../../_static/pygments.css">
-<style>body {{ font-family: sans-serif; }} .highlight {{ overflow-x: auto; }}</style>
+<style>
+body {{ font-family: sans-serif; }}
+h1 {{ font-size: 1.4em; overflow-wrap: anywhere; }}
+.highlight {{ overflow-x: auto; }}
+</style>
 </head>
 <body>
+<a href="../../index.html">pydoca</a>
 <h1><code>{name}</code></h1>
 {code}
 </body>

@@ -226,8 +226,8 @@ inline void engine(Level level, std::string_view source, std::string_view text) 
   if (enabled(Family::engine, level)) detail::emit(Family::engine, level, source, text);
 }
 
-/// The same with a text that is made only if a sink shows it: engine(Level::debug, "dma", [&] { return ...;
-/// }).
+/// The same with a text that is made only if a sink shows it:
+/// engine(Level::debug, "dma", [&] { return ...; }).
 template <std::invocable Text>
   requires std::convertible_to<std::invoke_result_t<Text&>, std::string_view>
 void engine(Level level, std::string_view source, Text&& text) noexcept {

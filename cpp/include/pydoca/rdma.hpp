@@ -69,8 +69,7 @@ class RdmaAddress {
 /// | send, send_imm | | src list or null | a posted receive |
 /// | read | dst list: appended | src, one element: its data | rdma_read, of map and context |
 /// | write, write_imm | dst, one element: its tailroom | src list or null | rdma_write; write_imm: and a receive |
-/// | atomic_cmp_swp, atomic_fetch_add | result: 8 bytes, the old value, appended | dst: 8 aligned bytes at its data |
-///   rdma_atomic |
+/// | atomic_cmp_swp, atomic_fetch_add | result: the old 8 bytes, appended | dst's data: 8 aligned bytes | rdma_atomic |
 /// | remote_net_sync_event_get, _notify_add | dst or result: 8 bytes appended | | the event |
 /// | remote_net_sync_event_notify_set | | src list: 8 bytes | the event |
 ///
