@@ -641,6 +641,23 @@ DEFECTS = {
     "spinning_waits": Defect(
         "waits of an engine never sleep", ("PE-2",), r"pe.idle_cpu.wait: .* is above", plant=plants.spinning_waits
     ),
+    # ---- the DPA
+    "dpa_early_signal": Defect(
+        "a launch signals its end when the first of its threads has ended",
+        ("OBJ-10",),
+        "of which . threads of 4 have ended",
+        plant=plants.early_signals,
+    ),
+    "dpa_silent_failure": Defect(
+        "a kernel that fails counts as one that has ended",
+        ("OBJ-10",),
+        "a kernel that fails",
+        plant=plants.silent_kernels,
+        patience=2.0,
+    ),
+    "dpa_fewer_threads": Defect(
+        "the DPA has one thread less than it claims", ("OBJ-10",), "no thread left", plant=plants.fewer_threads
+    ),
     # ---- the other process
     "peer_killed": Defect(
         "the process at the other end is killed",

@@ -1,5 +1,6 @@
 """Ways to make a simulated card defective, other than fault plans: they replace methods of pydoca while a test runs."""
 
+import contextlib
 import ctypes
 import functools
 import itertools
@@ -338,3 +339,74 @@ def wrong_adler(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
         return int(original.__get__(task)) ^ (length > 5552)
 
     patch.setattr(pydoca.CompressDecompressDeflateTask, "adler_cs", property(adler))
+
+
+class _First:
+    """Says the signal of a launch when the first of its threads has ended."""
+
+    def __init__(self, say: Callable[[], object]) -> None:
+        self._say, self._numbers = say, itertools.count()
+
+    def thread_has_ended(self) -> None:
+        if next(self._numbers) == 0:
+            self._say()
+
+
+def _of_kernels(change: Callable[[Function], Function]) -> Plant:
+    changed = functools.cache(change)
+    return replaced(pydoca.Dpa, "register", with_changed(1, changed))
+
+
+def _signalling(kernel: Function) -> Function:
+    @functools.wraps(kernel)
+    def run(thread: Any, *given: Any) -> None:
+        first = given[0] if given and isinstance(given[0], _First) else None
+        kernel(thread, *(given[1:] if first else given))
+        if first:
+            first.thread_has_ended()
+
+    return run
+
+
+def _with_first(original: Function) -> Function:
+    def launch(self: Any, name: str, *given: Any, **keys: Any) -> Any:
+        event = keys.pop("done_event", None)
+        to, by = keys.pop("done_set", None), keys.pop("done_add", None)
+        if event is None or keys.get("num_threads", 1) < 2:
+            return original(self, name, *given, done_event=event, done_set=to, done_add=by, **keys)
+        say = (
+            functools.partial(event.update_set, to) if to is not None else functools.partial(event.update_add, by or 1)
+        )
+        return original(self, name, _First(say), *given, **keys)
+
+    return launch
+
+
+early_signals = together(_of_kernels(_signalling), replaced(pydoca.Dpa, "launch", _with_first))
+
+
+def _never_failing(kernel: Function) -> Function:
+    @functools.wraps(kernel)
+    def run(*given: Any) -> None:
+        with contextlib.suppress(Exception):
+            kernel(*given)
+
+    return run
+
+
+silent_kernels = _of_kernels(_never_failing)
+
+
+def _with_less(original: Function) -> Function:
+    """Refuses the last thread of those that the DPA claims."""
+
+    def launch(self: Any, *given: Any, **keys: Any) -> Any:
+        limits = self.device.info.capabilities.dpa
+        if self.is_running and limits and self.num_threads + keys.get("num_threads", 1) >= limits.max_num_threads:
+            raise pydoca.FullError("launch a kernel: the DPA has no thread left")
+        return original(self, *given, **keys)
+
+    return launch
+
+
+fewer_threads = replaced(pydoca.Dpa, "launch", _with_less)
