@@ -641,6 +641,45 @@ DEFECTS = {
     "spinning_waits": Defect(
         "waits of an engine never sleep", ("PE-2",), r"pe.idle_cpu.wait: .* is above", plant=plants.spinning_waits
     ),
+    # ---- flags, notifications, seconds of a kind, limits
+    "dma_unwritten_optimized": Defect(
+        "one copy in eight with OPTIMIZE_REPORTS writes nothing",
+        ("CTX-4",),
+        "copy .* has completed, and its data|changed since",
+        plant=plants.unwritten_optimized,
+    ),
+    "dma_exchanged_lines": Defect(
+        "copies of memory that was lent with relaxed ordering have two lines exchanged",
+        ("MEM-2",),
+        "pci_relaxed_ordering: .* wrong bits",
+        plant=plants.exchanged_lines,
+        level="quick",
+    ),
+    "engine_deaf_to_the_past": Defect(
+        "a completion that is there when a notification is requested brings none",
+        ("PE-6",),
+        "was not woken",
+        plant=plants.deaf_to_the_past,
+        patience=1.0,
+    ),
+    "swapped_gids": Defect(
+        "each port has the GIDs of the other one", ("INV-7",), "and the GIDs", plant=plants.swapped_gids
+    ),
+    "stale_greetings": Defect(
+        "the first message of a connection comes behind the last one of the connection before",
+        ("COM-1",),
+        "the answer of connection",
+        plant=plants.stale_greetings,
+    ),
+    "rdma_long_gid_table": Defect(
+        "the GID table is one entry shorter than its size",
+        ("API-8",),
+        "last entry of the GID table",
+        plant=plants.long_gid_table,
+    ),
+    "rdma_kept_compare": Defect(
+        "an exchange keeps the number that it was made with", ("API-7",), "cmp_data", plant=plants.kept_compare
+    ),
     # ---- the DPA
     "dpa_early_signal": Defect(
         "a launch signals its end when the first of its threads has ended",

@@ -410,3 +410,131 @@ def _with_less(original: Function) -> Function:
 
 
 fewer_threads = replaced(pydoca.Dpa, "launch", _with_less)
+
+
+def unwritten_optimized(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """One copy in eight with OPTIMIZE_REPORTS gives its destination the bytes back that it had before."""
+    numbers = itertools.count(1)
+
+    def make(original: Function) -> Function:
+        def submit(self: Any, flags: Any = pydoca.SubmitFlags.FLUSH) -> None:
+            is_meant = isinstance(self, pydoca.DmaMemcpyTask) and flags & pydoca.SubmitFlags.OPTIMIZE_REPORTS
+            if is_meant and self.dst.list_len == 1 and next(numbers) % 8 == 0:
+                room = (ctypes.c_char * self.src.data_len).from_address(self.dst.data + self.dst.data_len)
+                before = room.raw
+                self.add_done_callback(lambda _: setattr(room, "raw", before))
+            original(self, flags)
+
+        return submit
+
+    replaced(pydoca.Task, "submit", make)(patch, _)
+
+
+def deaf_to_the_past(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """A copy that has been there for half a millisecond when a notification is requested brings none."""
+    last: weakref.WeakKeyDictionary[Any, tuple[float, Any]] = weakref.WeakKeyDictionary()
+
+    def submitting(original: Function) -> Function:
+        def submit(self: Any, *given: Any, **keys: Any) -> None:
+            if isinstance(self, pydoca.DmaMemcpyTask) and self.src.data_len <= 4096:
+                last[self.context.progress_engine] = time.monotonic(), weakref.ref(self)
+            original(self, *given, **keys)
+
+        return submit
+
+    def requesting(original: Function) -> Function:
+        def request(self: Any) -> None:
+            begin, find = last.get(self, (0.0, lambda: None))
+            task = find()
+            if task is None or task.done or time.monotonic() - begin < 0.0005:
+                original(self)
+
+        return request
+
+    replaced(pydoca.Task, "submit", submitting)(patch, stack)
+    replaced(pydoca.ProgressEngine, "request_notification", requesting)(patch, stack)
+
+
+def swapped_gids(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """Each port tells the GIDs of the other one of its side."""
+    original = pydoca.Rdma.gids
+
+    def gids(info: Any, *given: Any) -> list[str]:
+        ports = [each for each in pydoca.devices(side=info.side) if each.func_type is pydoca.PciFuncType.PF]
+        return original(ports[1 - ports.index(info)] if info in ports and len(ports) == 2 else info, *given)
+
+    patch.setattr(pydoca.Rdma, "gids", staticmethod(gids))
+
+
+def _after_the_last(original: Function) -> Function:
+    """The first message of each connection of a server comes behind the last one of the connection before."""
+    last: weakref.WeakKeyDictionary[Any, tuple[Any, bytes]] = weakref.WeakKeyDictionary()
+
+    def send(self: Any, data: Any, **keys: Any) -> Any:
+        if self.server is not None:
+            link, text = last.get(self.server, (self, b""))
+            if link is not self and not link.is_connected:
+                original(self, text)
+            last[self.server] = self, bytes(data)
+        return original(self, data, **keys)
+
+    return send
+
+
+stale_greetings = replaced(comch.Connection, "send", _after_the_last)
+
+
+def exchanged_lines(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Copies from memory that was lent with relaxed ordering have their first two lines exchanged."""
+    blobs = set[bytes]()
+    relaxed: weakref.WeakSet[pydoca.Mmap] = weakref.WeakSet()
+
+    def exporting(original: Function) -> Function:
+        def export(self: Any, *given: Any) -> bytes:
+            blob = bytes(original(self, *given))
+            if pydoca.Access.PCI_RELAXED_ORDERING in self.access:
+                blobs.add(blob)
+            return blob
+
+        return export
+
+    def importing(original: Function) -> Function:
+        def import_mmap(self: Any, blob: Any, **keys: Any) -> Any:
+            made = original(self, blob, **keys)
+            if bytes(blob) in blobs:
+                relaxed.add(made)
+            return made
+
+        return import_mmap
+
+    def copying(original: Function) -> Function:
+        def memcpy(self: Any, src: Any, dst: Any, **keys: Any) -> Any:
+            task = original(self, src, dst, **keys)
+            if src is not None and src.mmap in relaxed and src.data_len >= 128:
+                lines = (ctypes.c_char * 128).from_address(dst.data + dst.data_len)
+                task.add_done_callback(lambda _: setattr(lines, "raw", lines.raw[64:] + lines.raw[:64]))
+            return task
+
+        return memcpy
+
+    replaced(pydoca.Mmap, "export_pci", exporting)(patch, stack)
+    replaced(pydoca.Device, "import_mmap", importing)(patch, stack)
+    replaced(pydoca.Dma, "memcpy", copying)(patch, stack)
+
+
+def _one_more(owner: Any, name: str) -> Plant:
+    """A static method that tells a limit tells one more."""
+
+    def plant(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+        original = getattr(owner, name)
+        patch.setattr(owner, name, staticmethod(lambda *given: original(*given) + 1))
+
+    return plant
+
+
+long_gid_table = _one_more(pydoca.Rdma, "gid_table_size")
+
+
+def kept_compare(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """An exchange keeps the number to compare with that it was made with."""
+    patch.setattr(pydoca.RdmaTask, "cmp_data", property(pydoca.RdmaTask.cmp_data.fget, lambda *_: None))  # type: ignore[attr-defined]
