@@ -348,6 +348,13 @@ DEFECTS = {
         _lie({"dma": {"max_buf_list_len": 128}}),
         level="quick",
     ),
+    "lying_expansions": Defect(
+        "the device claims longer lists of compressed data than it takes",
+        ("CAP-1", "CAP-2"),
+        "list",
+        _lie({"compress": {"decompress_deflate_max_buf_list_len": 256}}),
+        level="quick",
+    ),
     "fewer_receives": Defect(
         "a context has fewer receives than the device tells",
         ("CAP-1",),

@@ -11,7 +11,7 @@ from pydoca.qualify.bench import resources, waiting
 from pydoca.qualify.bench.sides import has_link
 from pydoca.qualify.bench.streams.completions import Completions, Library
 from pydoca.qualify.bench.streams.copies import AnyCopies, SmallCopies, across
-from pydoca.qualify.bench.streams.local import Additions, SmallHashes
+from pydoca.qualify.bench.streams.local import Additions, Expansions, SmallHashes
 from pydoca.qualify.bench.streams.peers import Transfers
 from pydoca.qualify.bench.streams.texts import Texts
 from pydoca.qualify.bench.waiting import Stand, duty
@@ -67,7 +67,7 @@ class Stream:
     @property
     def starts_again(self) -> bool:
         """Tells whether the context can start once more: others are connected, or start once."""
-        return isinstance(self._library, SmallCopies | AnyCopies | SmallHashes)
+        return isinstance(self._library, SmallCopies | AnyCopies | SmallHashes | Expansions)
 
     def start_again(self) -> None:
         """Stops the context after its last task, and starts it again."""
@@ -166,6 +166,7 @@ LIBRARIES: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pyd
     "dma.read": (_has_copies_across, partial(across, read=True)),
     "dma.write": (_has_copies_across, partial(across, read=False)),
     "sha": (lambda device: device.info.supports("sha"), SmallHashes),
+    "compress": (lambda device: device.info.supports("compress"), Expansions),
     "sync_event": (lambda device: device.info.supports("sync_event"), Additions),
     "rdma": (lambda device: device.info.supports("rdma"), Transfers),
     "comch": (has_link, Texts),
