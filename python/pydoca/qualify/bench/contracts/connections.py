@@ -338,7 +338,7 @@ def _require_defaults(rdma: pydoca.Rdma, limits: pydoca.RdmaCapabilities, mtus: 
     for mtu in (512, 1024, 2048, 4096):
         if mtu > limits.max_mtu:
             with refused(f"an MTU of {mtu}, beyond {limits.max_mtu}", pydoca.NotSupportedError):
-                rdma.mtu = mtu  # type: ignore[assignment]
+                rdma.mtu = mtu
 
 
 def _run(stand: Stand, rdma: pydoca.Rdma, must: dict[str, object]) -> None:

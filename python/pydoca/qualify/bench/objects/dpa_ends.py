@@ -15,7 +15,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused, requ
 from pydoca.qualify.bench.zones import require_equal
 
 _THREADS = 4
-_LAUNCHES = 8  # in flight together
+_LAUNCHES = 8  # launches that are in flight together
 _SIZES = (1, 64, 4095, 1 << 16, 1 << 20)
 
 
