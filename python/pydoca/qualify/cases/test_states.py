@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
+from pydoca.qualify.bench.contracts import launches
 from pydoca.qualify.bench.objects import (
     comch_states,
     conf_states,
     device_states,
-    dpa_ends,
     dpa_states,
     engine_states,
     event_states,
@@ -142,15 +142,15 @@ def test_dpa(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: 
     pydoca_measure.record("object.dpa.threads", dpa_states.launches(pydoca_device, rounds), unit="1", min=rounds)
     pydoca_measure.record("object.dpa.rounds", dpa_states.exchanges(pydoca_device, rounds), unit="1", min=rounds)
     dpa_states.operations(pydoca_device)
-    pydoca_measure.record("object.dpa.signals", dpa_ends.signals(pydoca_device, rounds), unit="1", min=rounds)
-    pydoca_measure.record("object.dpa.crowd", dpa_ends.crowds(pydoca_device), unit="1", min=1)
-    pydoca_measure.record("object.dpa.together", dpa_ends.together(pydoca_device), unit="1", min=1)
-    pydoca_measure.record("object.dpa.memory", dpa_ends.memory(pydoca_device), unit="1", min=1)
-    pydoca_measure.record("object.dpa.relay", dpa_ends.relay(pydoca_device, rounds), unit="1", min=rounds)
-    pydoca_measure.record("object.dpa.repeated", dpa_ends.repeated(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("object.dpa.signals", launches.signals(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("object.dpa.crowd", launches.crowds(pydoca_device), unit="1", min=1)
+    pydoca_measure.record("object.dpa.together", launches.together(pydoca_device), unit="1", min=1)
+    pydoca_measure.record("object.dpa.memory", launches.memory(pydoca_device), unit="1", min=1)
+    pydoca_measure.record("object.dpa.relay", launches.relay(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("object.dpa.repeated", launches.repeated(pydoca_device, rounds), unit="1", min=rounds)
     failed = at(pydoca_run, smoke=3, quick=10, full=100)
-    pydoca_measure.record("object.dpa.failures", dpa_ends.failures(pydoca_device, failed), unit="1", min=failed)
-    dpa_ends.closings(pydoca_device)
+    pydoca_measure.record("object.dpa.failures", launches.failures(pydoca_device, failed), unit="1", min=failed)
+    launches.closings(pydoca_device)
 
 
 @pytest.mark.pydoca_case(
