@@ -348,6 +348,13 @@ DEFECTS = {
         _lie({"dma": {"max_buf_list_len": 128}}),
         level="quick",
     ),
+    "lying_expansions": Defect(
+        "the device claims longer lists of compressed data than it takes",
+        ("CAP-1", "CAP-2"),
+        "list",
+        _lie({"compress": {"decompress_deflate_max_buf_list_len": 256}}),
+        level="quick",
+    ),
     "fewer_receives": Defect(
         "a context has fewer receives than the device tells",
         ("CAP-1",),
@@ -640,6 +647,62 @@ DEFECTS = {
     ),
     "spinning_waits": Defect(
         "waits of an engine never sleep", ("PE-2",), r"pe.idle_cpu.wait: .* is above", plant=plants.spinning_waits
+    ),
+    # ---- flags, notifications, seconds of a kind, limits
+    "dma_unwritten_optimized": Defect(
+        "one copy in eight with OPTIMIZE_REPORTS writes nothing",
+        ("CTX-4",),
+        "copy .* has completed, and its data|changed since",
+        plant=plants.unwritten_optimized,
+    ),
+    "dma_exchanged_lines": Defect(
+        "copies of memory that was lent with relaxed ordering have two lines exchanged",
+        ("MEM-2",),
+        "pci_relaxed_ordering: .* wrong bits",
+        plant=plants.exchanged_lines,
+        level="quick",
+    ),
+    "engine_deaf_to_the_past": Defect(
+        "a completion that is there when a notification is requested brings none",
+        ("PE-6",),
+        "was not woken",
+        plant=plants.deaf_to_the_past,
+        patience=1.0,
+    ),
+    "swapped_gids": Defect(
+        "each port has the GIDs of the other one", ("INV-7",), "and the GIDs", plant=plants.swapped_gids
+    ),
+    "stale_greetings": Defect(
+        "the first message of a connection comes behind the last one of the connection before",
+        ("COM-1",),
+        "the answer of connection",
+        plant=plants.stale_greetings,
+    ),
+    "rdma_long_gid_table": Defect(
+        "the GID table is one entry shorter than its size",
+        ("API-8",),
+        "last entry of the GID table",
+        plant=plants.long_gid_table,
+    ),
+    "rdma_kept_compare": Defect(
+        "an exchange keeps the number that it was made with", ("API-7",), "cmp_data", plant=plants.kept_compare
+    ),
+    # ---- the DPA
+    "dpa_early_signal": Defect(
+        "a launch signals its end when the first of its threads has ended",
+        ("OBJ-10",),
+        "of which . threads of 4 have ended",
+        plant=plants.early_signals,
+    ),
+    "dpa_silent_failure": Defect(
+        "a kernel that fails counts as one that has ended",
+        ("OBJ-10",),
+        "a kernel that fails",
+        plant=plants.silent_kernels,
+        patience=2.0,
+    ),
+    "dpa_fewer_threads": Defect(
+        "the DPA has one thread less than it claims", ("OBJ-10",), "no thread left", plant=plants.fewer_threads
     ),
     # ---- the other process
     "peer_killed": Defect(

@@ -1,5 +1,6 @@
 """Ways to make a simulated card defective, other than fault plans: they replace methods of pydoca while a test runs."""
 
+import contextlib
 import ctypes
 import functools
 import itertools
@@ -338,3 +339,202 @@ def wrong_adler(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
         return int(original.__get__(task)) ^ (length > 5552)
 
     patch.setattr(pydoca.CompressDecompressDeflateTask, "adler_cs", property(adler))
+
+
+class _First:
+    """Says the signal of a launch when the first of its threads has ended."""
+
+    def __init__(self, say: Callable[[], object]) -> None:
+        self._say, self._numbers = say, itertools.count()
+
+    def thread_has_ended(self) -> None:
+        if next(self._numbers) == 0:
+            self._say()
+
+
+def _of_kernels(change: Callable[[Function], Function]) -> Plant:
+    changed = functools.cache(change)
+    return replaced(pydoca.Dpa, "register", with_changed(1, changed))
+
+
+def _signalling(kernel: Function) -> Function:
+    @functools.wraps(kernel)
+    def run(thread: Any, *given: Any) -> None:
+        first = given[0] if given and isinstance(given[0], _First) else None
+        kernel(thread, *(given[1:] if first else given))
+        if first:
+            first.thread_has_ended()
+
+    return run
+
+
+def _with_first(original: Function) -> Function:
+    def launch(self: Any, name: str, *given: Any, **keys: Any) -> Any:
+        event = keys.pop("done_event", None)
+        to, by = keys.pop("done_set", None), keys.pop("done_add", None)
+        if event is None or keys.get("num_threads", 1) < 2:
+            return original(self, name, *given, done_event=event, done_set=to, done_add=by, **keys)
+        say = (
+            functools.partial(event.update_set, to) if to is not None else functools.partial(event.update_add, by or 1)
+        )
+        return original(self, name, _First(say), *given, **keys)
+
+    return launch
+
+
+early_signals = together(_of_kernels(_signalling), replaced(pydoca.Dpa, "launch", _with_first))
+
+
+def _never_failing(kernel: Function) -> Function:
+    @functools.wraps(kernel)
+    def run(*given: Any) -> None:
+        with contextlib.suppress(Exception):
+            kernel(*given)
+
+    return run
+
+
+silent_kernels = _of_kernels(_never_failing)
+
+
+def _with_less(original: Function) -> Function:
+    """Refuses the last thread of those that the DPA claims."""
+
+    def launch(self: Any, *given: Any, **keys: Any) -> Any:
+        limits = self.device.info.capabilities.dpa
+        if self.is_running and limits and self.num_threads + keys.get("num_threads", 1) >= limits.max_num_threads:
+            raise pydoca.FullError("launch a kernel: the DPA has no thread left")
+        return original(self, *given, **keys)
+
+    return launch
+
+
+fewer_threads = replaced(pydoca.Dpa, "launch", _with_less)
+
+
+def unwritten_optimized(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """One copy in eight with OPTIMIZE_REPORTS gives its destination the bytes back that it had before."""
+    numbers = itertools.count(1)
+
+    def make(original: Function) -> Function:
+        def submit(self: Any, flags: Any = pydoca.SubmitFlags.FLUSH) -> None:
+            is_meant = isinstance(self, pydoca.DmaMemcpyTask) and flags & pydoca.SubmitFlags.OPTIMIZE_REPORTS
+            if is_meant and self.dst.list_len == 1 and next(numbers) % 8 == 0:
+                room = (ctypes.c_char * self.src.data_len).from_address(self.dst.data + self.dst.data_len)
+                before = room.raw
+                self.add_done_callback(lambda _: setattr(room, "raw", before))
+            original(self, flags)
+
+        return submit
+
+    replaced(pydoca.Task, "submit", make)(patch, _)
+
+
+def deaf_to_the_past(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """A copy that has been there for half a millisecond when a notification is requested brings none."""
+    last: weakref.WeakKeyDictionary[Any, tuple[float, Any]] = weakref.WeakKeyDictionary()
+
+    def submitting(original: Function) -> Function:
+        def submit(self: Any, *given: Any, **keys: Any) -> None:
+            if isinstance(self, pydoca.DmaMemcpyTask) and self.src.data_len <= 4096:
+                last[self.context.progress_engine] = time.monotonic(), weakref.ref(self)
+            original(self, *given, **keys)
+
+        return submit
+
+    def requesting(original: Function) -> Function:
+        def request(self: Any) -> None:
+            begin, find = last.get(self, (0.0, lambda: None))
+            task = find()
+            if task is None or task.done or time.monotonic() - begin < 0.0005:
+                original(self)
+
+        return request
+
+    replaced(pydoca.Task, "submit", submitting)(patch, stack)
+    replaced(pydoca.ProgressEngine, "request_notification", requesting)(patch, stack)
+
+
+def swapped_gids(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """Each port tells the GIDs of the other one of its side."""
+    original = pydoca.Rdma.gids
+
+    def gids(info: Any, *given: Any) -> list[str]:
+        ports = [each for each in pydoca.devices(side=info.side) if each.func_type is pydoca.PciFuncType.PF]
+        return original(ports[1 - ports.index(info)] if info in ports and len(ports) == 2 else info, *given)
+
+    patch.setattr(pydoca.Rdma, "gids", staticmethod(gids))
+
+
+def _after_the_last(original: Function) -> Function:
+    """The first message of each connection of a server comes behind the last one of the connection before."""
+    last: weakref.WeakKeyDictionary[Any, tuple[Any, bytes]] = weakref.WeakKeyDictionary()
+
+    def send(self: Any, data: Any, **keys: Any) -> Any:
+        if self.server is not None:
+            link, text = last.get(self.server, (self, b""))
+            if link is not self and not link.is_connected:
+                original(self, text)
+            last[self.server] = self, bytes(data)
+        return original(self, data, **keys)
+
+    return send
+
+
+stale_greetings = replaced(comch.Connection, "send", _after_the_last)
+
+
+def exchanged_lines(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Copies from memory that was lent with relaxed ordering have their first two lines exchanged."""
+    blobs = set[bytes]()
+    relaxed: weakref.WeakSet[pydoca.Mmap] = weakref.WeakSet()
+
+    def exporting(original: Function) -> Function:
+        def export(self: Any, *given: Any) -> bytes:
+            blob = bytes(original(self, *given))
+            if pydoca.Access.PCI_RELAXED_ORDERING in self.access:
+                blobs.add(blob)
+            return blob
+
+        return export
+
+    def importing(original: Function) -> Function:
+        def import_mmap(self: Any, blob: Any, **keys: Any) -> Any:
+            made = original(self, blob, **keys)
+            if bytes(blob) in blobs:
+                relaxed.add(made)
+            return made
+
+        return import_mmap
+
+    def copying(original: Function) -> Function:
+        def memcpy(self: Any, src: Any, dst: Any, **keys: Any) -> Any:
+            task = original(self, src, dst, **keys)
+            if src is not None and src.mmap in relaxed and src.data_len >= 128:
+                lines = (ctypes.c_char * 128).from_address(dst.data + dst.data_len)
+                task.add_done_callback(lambda _: setattr(lines, "raw", lines.raw[64:] + lines.raw[:64]))
+            return task
+
+        return memcpy
+
+    replaced(pydoca.Mmap, "export_pci", exporting)(patch, stack)
+    replaced(pydoca.Device, "import_mmap", importing)(patch, stack)
+    replaced(pydoca.Dma, "memcpy", copying)(patch, stack)
+
+
+def _one_more(owner: Any, name: str) -> Plant:
+    """A static method that tells a limit tells one more."""
+
+    def plant(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+        original = getattr(owner, name)
+        patch.setattr(owner, name, staticmethod(lambda *given: original(*given) + 1))
+
+    return plant
+
+
+long_gid_table = _one_more(pydoca.Rdma, "gid_table_size")
+
+
+def kept_compare(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """An exchange keeps the number to compare with that it was made with."""
+    patch.setattr(pydoca.RdmaTask, "cmp_data", property(pydoca.RdmaTask.cmp_data.fget, lambda *_: None))  # type: ignore[attr-defined]

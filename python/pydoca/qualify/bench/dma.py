@@ -20,6 +20,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, finis
 from pydoca.qualify.bench.zones import Damage, Zoned, require_equal
 
 BATCH = 64  # samples between two looks at `until`
+_made = itertools.count()  # copies that are made one after the other do not have the same stamps at a time
 _STAMPED = 512  # words; one in this many changes before each sample, so that stale data is seen
 
 
@@ -158,7 +159,7 @@ class Copies:
             pairs = zip(src, self.dst, strict=True)
             self.tasks = [self.dma.memcpy(*pair, submit=False) for pair in pairs]
         self._stamps = ends.source.view(np.uint64)[:: min(_STAMPED, size // 8)] if size % 8 == 0 else None
-        self._number = 0
+        self._number = 1000 * next(_made)
         self.what = f"{depth} copies of {size} bytes"
 
     def run(self) -> int:

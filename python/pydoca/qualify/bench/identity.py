@@ -23,6 +23,11 @@ def _address(info: pydoca.DeviceInfo) -> Hashable:
     return (info.side, info.pci_addr, info.sf_index if info.func_type is pydoca.PciFuncType.SF else None)
 
 
+def _told(info: pydoca.DeviceInfo, name: str) -> Hashable:
+    value: str | None = info.to_dict()[name]
+    return value and (info.side, value)
+
+
 # Properties that no two functions share; empty ones are not compared.
 _OF_FUNCTIONS: dict[str, Callable[[pydoca.DeviceInfo], Hashable]] = {
     "MAC address": _mac,
@@ -31,6 +36,8 @@ _OF_FUNCTIONS: dict[str, Callable[[pydoca.DeviceInfo], Hashable]] = {
     "name": lambda info: (info.side, info.name),
     "interface": lambda info: info.iface_name and (info.side, info.iface_name),
     "RDMA device": lambda info: info.ibdev_name and (info.side, info.ibdev_name),
+    "IPv4 address": lambda info: _told(info, "ipv4_addr"),
+    "IPv6 address": lambda info: _told(info, "ipv6_addr"),
 }
 _OF_REPRESENTORS: dict[str, Callable[[pydoca.RepresentorInfo], Hashable]] = {
     "VUID": lambda info: info.vuid,
@@ -50,6 +57,23 @@ def functions(backend: str) -> int:
     for what, of in _OF_FUNCTIONS.items():
         _require_different(what, ((info, of(info)) for info in found))
     return len(found)
+
+
+def gids(backend: str) -> int:
+    """Checks that the GID table of each function has its own addresses, and none of another; returns how many GIDs."""
+    owners: dict[Hashable, pydoca.DeviceInfo] = {}
+    for info in pydoca.devices():
+        if info.backend == backend and info.supports("rdma"):
+            with duty(f"the GID table of {info.name}"):
+                table = {gid for gid in pydoca.Rdma.gids(info) if gid.strip(":0")}
+            address = info.to_dict()["ipv4_addr"]
+            if backend == "sim" and address and f"::ffff:{address}" not in table:
+                raise DeviceFault(f"{info.name} has the address {address}, and the GIDs {sorted(table)}")
+            for gid in table:
+                other = owners.setdefault((info.side, gid), info)
+                if other != info:
+                    raise DeviceFault(f"{other.name} and {info.name} have the same GID: {gid}")
+    return len(owners)
 
 
 def names(info: pydoca.DeviceInfo) -> int:
@@ -94,7 +118,7 @@ def _require_same(info: pydoca.RepresentorInfo, function: pydoca.DeviceInfo, wha
 def _require_different(what: str, pairs: Iterable[tuple[Function, Hashable]]) -> None:
     owners: dict[Hashable, Function] = {}
     for info, value in pairs:
-        if value != "" and value in owners:
+        if value and value in owners:
             raise DeviceFault(f"{owners[value].name} and {info.name} have the same {what}: {value}")
         owners[value] = info
 

@@ -165,14 +165,17 @@ def back_pressure(sides: Sides, queue: int = 4, messages: int = 512) -> int:
 
 
 def connects(sides: Sides, count: int) -> Iterator[float]:
-    """Milliseconds from a client's start to its connection, `count` times to one server, with a message each."""
+    """Milliseconds from a client's start to its connection, `count` times to one server, with a message each way.
+
+    The messages of each connection are its first ones, whatever came over those before, and its counters begin at 0.
+    """
     name = fresh_name()
     with Stand() as stand:
         pe = stand.engine()
         with duty("start a comch server"):
             server = stand.enter_context(comch.Server(pe, sides.dpu, sides.representor, name))
         for number in range(count):
-            text = message(number, 64)
+            text, answer = message(number, 64), message(number + count, 80)
             with duty(f"connection {number}"):
                 begin = time.perf_counter_ns()
                 with comch.Client(pe, sides.host, name, timeout=waiting.PATIENCE) as link:
@@ -180,8 +183,19 @@ def connects(sides: Sides, count: int) -> Iterator[float]:
                     link.send(text).wait(waiting.PATIENCE)
                     accepted = server.accept().wait(waiting.PATIENCE)
                     check(accepted.recv().wait(waiting.PATIENCE), text, f"the message of connection {number}")
+                    accepted.send(answer).wait(waiting.PATIENCE)
+                    check(_receive(link, "an answer"), answer, f"the answer of connection {number}")
+                    _require_counts(link, (text, answer), f"the client of connection {number}")
+                    _require_counts(accepted, (answer, text), f"the server of connection {number}")
             until_true(pe, lambda: not server.connections, f"the end of connection {number}")
             yield taken / 1e6
+
+
+def _require_counts(end: comch.Connection, texts: tuple[bytes, bytes], what: str) -> None:
+    """Checks that an end has counted one message each way, the sent and the received one."""
+    found = end.sent_messages, end.sent_bytes, end.recv_messages, end.recv_bytes
+    if found != (1, len(texts[0]), 1, len(texts[1])):
+        raise DeviceFault(f"{what} has sent and received a message, and counts (messages, bytes, both ways) {found}")
 
 
 def many_clients(sides: Sides, clients: int, messages: int) -> float:

@@ -68,10 +68,16 @@ class Zoned:
 
     @classmethod
     def lent(
-        cls, stand: Stand, owner: pydoca.Device, user: pydoca.Device, capacity: int, origin: str = "pydoca.alloc"
+        cls,
+        stand: Stand,
+        owner: pydoca.Device,
+        user: pydoca.Device,
+        capacity: int,
+        origin: str = "pydoca.alloc",
+        access: str = "local_read_write|pci_read_write",
     ) -> Zoned:
         """Memory that the owner has lent to the user at the other end of the PCIe link."""
-        zoned = cls(stand, owner, capacity, "local_read_write|pci_read_write", origin)
+        zoned = cls(stand, owner, capacity, access, origin)
         with duty("import memory of the other side"):
             zoned.mmap = stand.enter_context(user.import_mmap(zoned.mmap.export_pci()))
         return zoned

@@ -133,6 +133,7 @@ def test_each_function_has_a_representor(pydoca_measure: Measure) -> None:
 def test_identities(pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     info = pydoca_run.require_device()
     pydoca_measure.record("inv.functions", identity.functions(info.backend), unit="1", min=1)
+    pydoca_measure.record("inv.gids", identity.gids(info.backend), unit="1", min=0)
     pydoca_measure.record("inv.names", identity.names(info), unit="1", min=1)
 
 

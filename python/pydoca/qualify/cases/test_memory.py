@@ -43,12 +43,16 @@ def test_registration(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_
     "MEM-2", title="each combination of permissions allows what it says, and nothing else", levels=QUICK
 )
 @pytest.mark.pydoca_needs("pair", "sim")
-def test_permissions(sides: Sides, pydoca_measure: Measure) -> None:
+def test_permissions(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     cells = list(maps.cells(sides))
     wrong = [f"{name} is {'refused' if allowed else 'allowed'}" for name, allowed, done in cells if allowed != done]
     pydoca_measure.record("mem.permissions.cells", len(cells), unit="1", min=200)
     if wrong:
         raise DeviceFault(f"{len(wrong)} of {len(cells)} cells are wrong: {'; '.join(wrong[:5])}")
+    moved = list(memory.permitted(sides, pydoca_run.seed_of("permitted")))
+    pydoca_measure.record("mem.permissions.transfers", len(moved), unit="1", min=100)
+    for damage in filter(None, moved):
+        raise DeviceFault(str(damage))
 
 
 @pytest.mark.pydoca_case("MEM-3", title="bufs outside of their map are refused", levels=ALL)

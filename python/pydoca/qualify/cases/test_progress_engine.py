@@ -10,7 +10,8 @@ import pydoca
 from pydoca.qualify.bench import engines
 from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.relations import growth, setups, siblings, speeds, usual
-from pydoca.qualify.bench.rules import idle, wakes
+from pydoca.qualify.bench.rules import idle, notifications, wakes
+from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.tasks import late
 from pydoca.qualify.cases.counts import at
 
@@ -70,10 +71,19 @@ def test_late_operations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydo
         pydoca_measure.record(f"pe.late.{name}", share, unit="1", better="lower", max=tail.limit_of(pydoca_device))
 
 
-@pytest.mark.pydoca_case("PE-6", title="an engine that sleeps is woken by operations of each library", levels=ALL)
+@pytest.mark.pydoca_case(
+    "PE-6", title="operations of each library wake their engine, whenever it was armed", levels=ALL
+)
 def test_wake_ups_by_libraries(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     libraries = wakes.asleep(pydoca_device, at(pydoca_run, smoke=10, quick=500, full=5000))
     pydoca_measure.record("pe.wake.libraries", libraries, unit="1", min=1)
+    rounds = at(pydoca_run, smoke=2, quick=10, full=100)
+    pydoca_measure.record("pe.wake.whenever", notifications.whenever(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("pe.wake.several", notifications.several(pydoca_device, rounds), unit="1", min=rounds)
+    if has_link(pydoca_device):
+        with both_sides(pydoca_device) as sides:
+            woken = notifications.connections(sides, rounds)
+            pydoca_measure.record("pe.wake.connections", woken, unit="1", min=rounds)
 
 
 @pytest.mark.pydoca_case("PE-7", title="contexts, connections and imports are made and ended soon", levels=ALL)

@@ -70,13 +70,18 @@ def test_permissions(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_m
         raise DeviceFault(f"{len(wrong)} of {len(cells)} cells are wrong: {'; '.join(wrong[:5])}")
 
 
-@pytest.mark.pydoca_case("RDMA-5", title="each of several peers gets what is for it", levels=ALL)
+@pytest.mark.pydoca_case(
+    "RDMA-5", title="each of several peers, and each that comes later, gets what is for it", levels=ALL
+)
 def test_several_peers(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     limits = pydoca_device.info.capabilities.rdma
     assert limits is not None
     peers, rounds = min(8, limits.max_num_connections), at(pydoca_run, smoke=5, quick=100, full=1000)
     moved = rdma.several(pydoca_device, peers, rounds)
     pydoca_measure.record("rdma.peers.transfers", moved, unit="1", min=3 * rounds)
+    if peers > 1:
+        followed = rdma.successors(pydoca_device, rounds)
+        pydoca_measure.record("rdma.peers.successors", followed, unit="1", min=rounds)
 
 
 @pytest.mark.pydoca_case("RDMA-6", title="sync events of a network peer are exact", levels=ALL)

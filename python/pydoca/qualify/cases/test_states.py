@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
+from pydoca.qualify.bench.contracts import launches
 from pydoca.qualify.bench.objects import (
     comch_states,
     conf_states,
@@ -133,7 +134,7 @@ def test_comch(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> No
 
 
 @pytest.mark.pydoca_case(
-    "OBJ-10", title="kernels on the DPA run once a thread, and meet this side by events and memory", levels=ALL
+    "OBJ-10", title="kernels on the DPA run once a thread, meet this side, and end, fail and stop as told", levels=ALL
 )
 @pytest.mark.pydoca_needs("dpa")
 def test_dpa(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
@@ -141,6 +142,15 @@ def test_dpa(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: 
     pydoca_measure.record("object.dpa.threads", dpa_states.launches(pydoca_device, rounds), unit="1", min=rounds)
     pydoca_measure.record("object.dpa.rounds", dpa_states.exchanges(pydoca_device, rounds), unit="1", min=rounds)
     dpa_states.operations(pydoca_device)
+    pydoca_measure.record("object.dpa.signals", launches.signals(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("object.dpa.crowd", launches.crowds(pydoca_device), unit="1", min=1)
+    pydoca_measure.record("object.dpa.together", launches.together(pydoca_device), unit="1", min=1)
+    pydoca_measure.record("object.dpa.memory", launches.memory(pydoca_device), unit="1", min=1)
+    pydoca_measure.record("object.dpa.relay", launches.relay(pydoca_device, rounds), unit="1", min=rounds)
+    pydoca_measure.record("object.dpa.repeated", launches.repeated(pydoca_device, rounds), unit="1", min=rounds)
+    failed = at(pydoca_run, smoke=3, quick=10, full=100)
+    pydoca_measure.record("object.dpa.failures", launches.failures(pydoca_device, failed), unit="1", min=failed)
+    launches.closings(pydoca_device)
 
 
 @pytest.mark.pydoca_case(

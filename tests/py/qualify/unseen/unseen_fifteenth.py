@@ -1,5 +1,11 @@
 """Thirty more defects of a device, written without a look at the cases, and none of them in the sets before.
 
+The first run (level quick) found 22 of them. It missed the second one of a kind (port-gids, comch-stale-greeting), an
+option that changes nothing visible (pci-relaxed-order), a flag that no case gave (dma-optimized-reports), a request
+that comes after what it asks for (notification-only-later), and the ends and limits of the DPA's kernels
+(dpa-early-signal, dpa-half-the-threads, dpa-silent-failure). The suite has cases of these kinds now, and they find the
+eight.
+
 A defect replaces methods of pydoca in the process that tests, and in those that it starts, as unseen_defects.py does.
 
 usage: unseen_fifteenth.py list

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pydoca
-from pydoca.qualify.bench.capabilities import copies, events, messages, transfers
+from pydoca.qualify.bench.capabilities import copies, events, expansions, messages, transfers
 from pydoca.qualify.bench.sides import both_sides, names_of_link
 
 _OTHERS = 128  # descriptors
@@ -33,6 +33,9 @@ LIMITS: dict[str, Limit] = {
     "sha.max_src_buf_size": Limit(copies.hashed_bytes, _BYTES, _BYTES),
     "sha.max_list_buf_num_elem": Limit(copies.hashed_elements, _ELEMENTS, _ELEMENTS),
     "sha.max_num_tasks": Limit(copies.digests, _TASKS, _TASKS),
+    "compress.decompress_deflate_max_buf_size": Limit(expansions.expanded_bytes, _BYTES, _BYTES),
+    "compress.decompress_deflate_max_buf_list_len": Limit(expansions.expanded_elements, _ELEMENTS, _ELEMENTS),
+    "compress.max_num_tasks": Limit(expansions.expansions, _TASKS, _TASKS),
     "mmap_advise.max_buf_size": Limit(copies.invalidated_bytes, _BYTES, _BYTES),
     "mmap_advise.max_num_tasks": Limit(copies.invalidations, _TASKS, _TASKS),
     "sync_event.max_num_tasks": Limit(events.tasks, _TASKS, _TASKS),

@@ -309,6 +309,7 @@ def settings(device: pydoca.Device) -> int:
         pe = stand.engine()
         rdma = pydoca.Rdma(pe, device, num_tasks=2)
         stand.callback(rdma.close)
+        _require_defaults(rdma, limits, mtus)
         must: dict[str, object] = {}
         for name, values in chosen.items():
             for value in values:
@@ -326,6 +327,18 @@ def settings(device: pydoca.Device) -> int:
             raise DeviceFault("a context with 3 messages and 2 reads tells others, or has receives before its start")
         _run(stand, rdma, must)
     return len(chosen)
+
+
+def _require_defaults(rdma: pydoca.Rdma, limits: pydoca.RdmaCapabilities, mtus: list[int]) -> None:
+    """Checks that a new context has the default entry of the GID table, and no MTU beyond the port's."""
+    found: dict[str, object] = {"gid_index": rdma.gid_index, "max_mtu": limits.max_mtu, "mtu": rdma.mtu in mtus}
+    require_told(
+        "a new context", found, {"gid_index": limits.default_gid_index, "max_mtu": max(mtus, default=0), "mtu": True}
+    )
+    for mtu in (512, 1024, 2048, 4096):
+        if mtu > limits.max_mtu:
+            with refused(f"an MTU of {mtu}, beyond {limits.max_mtu}", pydoca.NotSupportedError):
+                rdma.mtu = mtu
 
 
 def _run(stand: Stand, rdma: pydoca.Rdma, must: dict[str, object]) -> None:
@@ -359,8 +372,17 @@ def _require_settings(rdma: pydoca.Rdma, must: dict[str, object], what: str) -> 
 
 
 def gids(device: pydoca.Device) -> int:
-    """Each part of the GID table equals that part of the whole table; returns how many entries there are."""
-    every = pydoca.Rdma.gids(device.info)
+    """Each part of the GID table equals that part of the whole table, and it ends where it says.
+
+    Returns how many entries there are.
+    """
+    every, size = pydoca.Rdma.gids(device.info), pydoca.Rdma.gid_table_size(device.info)
+    with duty("the last entry of the GID table"):
+        last = pydoca.Rdma.gids(device.info, size - 1, 1)
+    with refused(f"entry {size} of a GID table of {size}", pydoca.InvalidValueError):
+        pydoca.Rdma.gids(device.info, size, 1)
+    if len(last) != 1:
+        raise DeviceFault(f"the last entry of the GID table is {last}")
     with duty("parts of the GID table"):
         parts = [gid for start in range(len(every)) for gid in pydoca.Rdma.gids(device.info, start, 1)]
     limits = device.info.capabilities.rdma

@@ -13,7 +13,7 @@ from pydoca.qualify.bench.contracts.engines import require_refused
 from pydoca.qualify.bench.contracts.places import SIZE, Places
 from pydoca.qualify.bench.maps import REFUSALS
 from pydoca.qualify.bench.objects.told import require_told
-from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, require_value
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused, require_value
 from pydoca.qualify.bench.zones import require_equal
 
 _Status = pydoca.Status
@@ -27,6 +27,7 @@ def check(device: pydoca.Device, rounds: int) -> int:
         stand.callback(dma.close)
         with duty("a work queue"):
             queue.add(dma)
+        require_value(queue.depth, 2, "the depth of a work queue for two jobs")
         jobs = [workq.DmaMemcpyJob(dma, room, places.src, number) for number, room in enumerate(places.rooms)]
         for number in range(rounds):
             places.prepare(number + 1)
@@ -92,8 +93,13 @@ def failures(device: pydoca.Device) -> int:
         _require_failure(queue, workq.JobType.GRAPH, "a graph", lambda: queue.graph_submit(instance, "a graph"))
         require_value(fixed.data_len, 0, "the length of data that could not be written")
         with duty("the end of a work queue whose graph has failed"):
+            with refused("the removal of a graph that has an instance", pydoca.InUseError):
+                queue.remove_graph(graph)
             instance.destroy()
             queue.remove_graph(graph)
+            require_told("a graph that was removed", {"started": graph.is_started}, {"started": False})
+            with refused("the removal of a graph that was removed", pydoca.NotFoundError):
+                queue.remove_graph(graph)
             queue.remove(dma)
     return 2
 

@@ -161,8 +161,10 @@ class _Again(_Ends):
         old, operand = int(word.bytes(WORD).view(np.uint64)[0]), self.rng.getrandbits(64)
         new = (old + operand) & MOST
         if kind == "atomic_cmp_swp":
-            task.cmp_data, task.swap_data = old ^ self.rng.choice((0, 1, 2**63)), operand
-            new = operand if task.cmp_data == old else old
+            compared = old ^ self.rng.choice((0, 1, 2**63))
+            task.cmp_data, task.swap_data = compared, operand
+            require_told(what, {"cmp_data": task.cmp_data, "swap_data": task.swap_data}, _pair_of(compared, operand))
+            new = operand if compared == old else old
         else:
             task.add_data = operand
         task.dst, task.result_buf = word.buf, result.buf
@@ -399,3 +401,7 @@ def _fail(stand: Stand, device: pydoca.Device, failure: _Failure) -> None:
     with duty(f"the next start of a context after {what}"):
         pair.a.start()
     waiting.until_true(pair.pe, lambda: pair.a.state is pydoca.ContextState.RUNNING, f"a start after {what}")
+
+
+def _pair_of(compared: int, swapped: int) -> dict[str, object]:
+    return {"cmp_data": compared, "swap_data": swapped}

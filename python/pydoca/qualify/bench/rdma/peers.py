@@ -33,11 +33,11 @@ class _Peer:
 class _Shared:
     """The context that all peers share, and its memory."""
 
-    def __init__(self, stand: Stand, device: pydoca.Device, peers: int) -> None:
+    def __init__(self, stand: Stand, device: pydoca.Device, peers: int, most: int | None = None) -> None:
         self._inventory, self._bufs, pe = stand.bufs(4), stand.enter_context(Stand()), stand.engine()
         self.memory = Zoned(stand, device, _SIZE, ACCESS)
         with duty(f"connect {peers} peers to one RDMA context"):
-            self.rdma = stand.enter_context(pydoca.Rdma(pe, device, max_num_connections=peers))
+            self.rdma = stand.enter_context(pydoca.Rdma(pe, device, max_num_connections=most or peers))
             self.peers = [_Peer(stand, self.rdma, device, number) for number in range(peers)]
 
     def write(self, peer: _Peer, data: Bytes) -> None:
@@ -109,6 +109,32 @@ def several(device: pydoca.Device, peers: int, rounds: int) -> int:
                 shared.read(peer)
                 shared.receive(peer)
     return 3 * rounds * peers
+
+
+def successors(device: pydoca.Device, count: int) -> int:
+    """Peers of one context come when others have gone: each sends and gets its own data; returns how many there were.
+
+    One peer stays from one round to the next, so that the connections of two peers are used in turns.
+    """
+    with Stand() as stand:
+        shared = _Shared(stand, device, 0, most=2)
+        before: tuple[_Peer, Stand] | None = None
+        for number in range(count):
+            here = stand.enter_context(Stand())
+            with duty(f"the connection of peer {number}"):
+                peer = _Peer(here, shared.rdma, device, number)
+            for each in (before[0], peer) if before else (peer,):
+                data = prbs31(_SIZE, 2 * number + 1 + (each is peer))
+                shared.send(each, data)
+                require_equal(each.memory.data(0, _SIZE), data, f"the data for {each.name}, the first for {peer.name}")
+                shared.receive(each)
+            if before:
+                with duty(f"the end of {before[0].name}"):
+                    for end in (before[0].there, before[0].here):
+                        end.disconnect().wait(waiting.PATIENCE)
+                    before[1].close()
+            before = peer, here
+    return count
 
 
 class _Event:

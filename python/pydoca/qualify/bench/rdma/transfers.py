@@ -11,7 +11,7 @@ import numpy as np
 
 import pydoca
 from pydoca.qualify.bench.patterns import PATTERNS, Bytes, numbers, prbs31
-from pydoca.qualify.bench.rdma.pair import Pair, done
+from pydoca.qualify.bench.rdma.pair import ACCESS, Pair, done
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
 from pydoca.qualify.bench.zones import Damage
 
@@ -24,14 +24,16 @@ def integrity(
     patterns: Iterable[str] = tuple(PATTERNS),
     offsets: Iterable[tuple[int, int]] = ((0, 0),),
     origin: str = "pydoca.alloc",
+    access: str = ACCESS,
 ) -> Iterator[Damage]:
     """Writes each pattern in each size to the peer and reads it back; yields the damage, false if there is none.
 
-    The offsets are those at this end and at the peer's; origin is the origin of the memory of both.
+    The offsets are those at this end and at the peer's; origin is the origin of the memory of both, and
+    access the permissions of the peer's.
     """
     sizes, offsets, number = list(sizes), list(offsets), seed
     with Stand() as stand:
-        pair = Pair(stand, a, b, max(sizes) + max(max(places) for places in offsets), origin=origin)
+        pair = Pair(stand, a, b, max(sizes) + max(max(places) for places in offsets), origin=origin, access=access)
         for size, name, places in itertools.product(sizes, patterns, offsets):
             number += 1
             what = f"{size} bytes of {name}, offsets {places[0]} and {places[1]}"

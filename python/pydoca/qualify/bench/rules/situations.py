@@ -63,6 +63,20 @@ def _opened_again(_: Stand, device: pydoca.Device) -> None:
         _run(operations(stand, other), 1, "of a device that was opened once more")
 
 
+def _neighbours(stand: Stand, device: pydoca.Device) -> None:
+    """Other functions of the same side, whose operations take turns with the device's."""
+    mine = operations(stand, device)
+    for info in pydoca.devices(side=device.side):
+        is_other = info.backend == device.info.backend and info.name != device.name
+        if is_other and info.supports("dma") and info.func_type is device.info.func_type:
+            with duty(f"open {info.name}"):
+                theirs = operations(stand, stand.enter_context(pydoca.open_device(info)))
+            for name in theirs:
+                for number in range(3):
+                    _run({name: theirs[name]}, 1 + number, f"of {info.name}, in turns with those of {device.name}")
+                    _run({name: mine[name]} if name in mine else {}, 1, f"in turns with those of {info.name}")
+
+
 def _in_a_thread(_: Stand, device: pydoca.Device) -> None:
     faults: list[BaseException] = []
 
@@ -84,6 +98,7 @@ SITUATIONS: dict[str, Callable[[Stand, pydoca.Device], None]] = {
     "copies that fail": _failures,
     "contexts that stop with tasks in flight": _flushes,
     "many maps and contexts": _many,
+    "the use of other functions of the same side": _neighbours,
     "the end of another handle of the device": _opened_again,
     "the end of a thread that used the device": _in_a_thread,
 }

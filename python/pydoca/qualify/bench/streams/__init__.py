@@ -11,13 +11,20 @@ from pydoca.qualify.bench import resources, waiting
 from pydoca.qualify.bench.sides import has_link
 from pydoca.qualify.bench.streams.completions import Completions, Library
 from pydoca.qualify.bench.streams.copies import AnyCopies, SmallCopies, across
-from pydoca.qualify.bench.streams.local import Additions, SmallHashes
+from pydoca.qualify.bench.streams.local import Additions, Expansions, SmallHashes
 from pydoca.qualify.bench.streams.peers import Transfers
 from pydoca.qualify.bench.streams.texts import Texts
 from pydoca.qualify.bench.waiting import Stand, duty
 
-_WAYS = 4
+_WAYS = 7
 _PARTS = 8  # parts of a stream; leaks are measured in each part of its second half
+_FLUSH, _TOGETHER = pydoca.SubmitFlags.FLUSH, pydoca.SubmitFlags.OPTIMIZE_REPORTS
+_FLAGS = {
+    2: _TOGETHER,
+    3: pydoca.SubmitFlags.NONE,
+    4: _FLUSH | _TOGETHER,
+    6: _FLUSH,
+}  # the flags of the ways that have some; a way without OPTIMIZE_REPORTS follows each that has it
 _THREADSAFE = 101  # one task in this many is submitted by submit_threadsafe(), then the engine drains
 
 
@@ -31,6 +38,7 @@ class Stream:
             self._library = LIBRARIES[name][1](stand, device, self._ends)
         self._ends.check = self._library.check
         self._count = 0
+        self._is_held = False  # the end of the last task may be reported together with that of a later one
 
     @property
     def goes_on_by_itself(self) -> bool:
@@ -59,7 +67,7 @@ class Stream:
     @property
     def starts_again(self) -> bool:
         """Tells whether the context can start once more: others are connected, or start once."""
-        return isinstance(self._library, SmallCopies | AnyCopies | SmallHashes)
+        return isinstance(self._library, SmallCopies | AnyCopies | SmallHashes | Expansions)
 
     def start_again(self) -> None:
         """Stops the context after its last task, and starts it again."""
@@ -72,6 +80,8 @@ class Stream:
 
     def end(self) -> None:
         """Raises DeviceFault unless all tasks have ended, each once."""
+        if self._is_held:
+            self.step()
         self._ends.progress(self._library, 0, f"{self._name}: the last tasks")
         self._engine.drain(100)
         self._ends.require_all(self._library, self._count, self._name)
@@ -90,14 +100,20 @@ class Stream:
             self._ends.add(number, task)
             if way == 1:
                 task.submit()
-            elif way == 2:
+            elif way == 5:
                 task.try_submit()
-            elif way == 3:
-                task.submit(pydoca.SubmitFlags.NONE)
-                self._library.context.flush_tasks()
+            elif way in _FLAGS:
+                self._submit(task, _FLAGS[way] if self._library.window > 1 else _FLAGS[way] & ~_TOGETHER)
             elif way == _WAYS:
                 self._engine.submit_threadsafe(task)
                 self._engine.drain()  # this submits the task: tasks keep their order
+        self._is_held = _TOGETHER in _FLAGS.get(way, _FLUSH)
+
+    def _submit(self, task: pydoca.Task, flags: pydoca.SubmitFlags) -> None:
+        """Submits with these flags; a flush follows if they do not have it."""
+        task.submit(flags)
+        if _FLUSH not in flags:
+            self._library.context.flush_tasks()
 
 
 class Run(NamedTuple):
@@ -150,6 +166,7 @@ LIBRARIES: dict[str, tuple[Callable[[pydoca.Device], bool], Callable[[Stand, pyd
     "dma.read": (_has_copies_across, partial(across, read=True)),
     "dma.write": (_has_copies_across, partial(across, read=False)),
     "sha": (lambda device: device.info.supports("sha"), SmallHashes),
+    "compress": (lambda device: device.info.supports("compress"), Expansions),
     "sync_event": (lambda device: device.info.supports("sync_event"), Additions),
     "rdma": (lambda device: device.info.supports("rdma"), Transfers),
     "comch": (has_link, Texts),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pydoca
@@ -13,6 +15,7 @@ from pydoca.qualify.bench.waiting import Stand
 from pydoca.qualify.bench.zones import Damage, Zoned
 
 _OTHER = "pydoca.alloc"
+_Two = tuple[Zoned, Zoned]
 
 
 def transfers(device: pydoca.Device, origin: str, sizes: list[int], seed: int) -> Iterator[Damage]:
@@ -42,3 +45,30 @@ def across(
             return (theirs, here) if is_read else (here, theirs)
 
         yield from dma.integrity(sides.dpu, sizes, offsets, ["prbs31"], seed, memory)
+
+
+_PCI = ("pci_read_only", "pci_read_write")
+_MORE = ("", "|pci_relaxed_ordering", "|rdma_read", "|rdma_write|rdma_atomic|pci_relaxed_ordering")
+_PERMITTED_SIZES = (1, 63, 64, 127, 128, 129, 192, 1000, 4096, 65535)
+
+
+def permitted(sides: Sides, seed: int) -> Iterator[Damage]:
+    """Data of several sizes to and from memory whose permissions differ: what they add must change nothing."""
+    sizes = dma.fitting(sides.dpu, _PERMITTED_SIZES)
+    for pci, more in itertools.product(_PCI, _MORE):
+        for is_read in (True, False) if pci == "pci_read_write" else (True,):
+
+            def memory(stand: Stand, capacity: int, pci: str = pci, more: str = more, is_read: bool = is_read) -> _Two:
+                access = f"local_read_write|{pci}{more}"
+                theirs = Zoned.lent(stand, sides.host, sides.dpu, capacity, access=access)
+                here = Zoned(stand, sides.dpu, capacity, "local_read_write|pci_relaxed_ordering" if more else None)
+                return (theirs, here) if is_read else (here, theirs)
+
+            for damage in dma.integrity(sides.dpu, sizes, [(0, 0), (5, 3)], ["prbs31"], seed, memory):
+                yield replace(damage, what=f"{damage.what}, of the host's memory with {pci}{more}")
+    for device in (sides.dpu, sides.host):
+        if device.info.supports("rdma"):
+            for more in ("", "|pci_relaxed_ordering", "|rdma_atomic"):
+                access = f"local_read_write|rdma_read|rdma_write{more}"
+                for damage in rdma.integrity(device, device, sizes, seed, ["prbs31"], access=access):
+                    yield replace(damage, what=f"{damage.what}, of a peer's memory with {access}")
