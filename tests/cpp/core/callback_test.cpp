@@ -1,4 +1,5 @@
 #include "pydoca/callback.hpp"
+
 #include "pydoca/graph.hpp"
 #include "pydoca/task.hpp"
 

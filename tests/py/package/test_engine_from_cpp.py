@@ -29,7 +29,7 @@ pytestmark = [
 def story_of(page: Path) -> list[Block]:
     """The blocks of a page that are files with a name, or consoles with a command of CMake."""
     return [
-        block for block in blocks_of(page) if block.kind == "console" and "$ cmake " in block.text or _is_file(block)
+        block for block in blocks_of(page) if (block.kind == "console" and "$ cmake " in block.text) or _is_file(block)
     ]
 
 

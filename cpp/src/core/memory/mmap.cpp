@@ -198,7 +198,8 @@ void Mmap::set_read_only_memrange(const void* addr, std::size_t len, std::shared
 }
 
 void Mmap::require_no_writing(std::string_view what, Access access) const {
-  constexpr Access writing = Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write;
+  constexpr Access writing =
+      Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write;
   if (allows(access, writing)) {
     refuse(Status::invalid_value, what,
            "the memory is read-only, and the permissions include writing; take of local_read_only, pci_read_only and "

@@ -96,7 +96,8 @@ class DataRig {
   bool free_tasks = true;
 
  protected:
-  using SetConf = void (Library::*)(TaskCallback<TaskClass> on_success, TaskCallback<TaskClass> on_error, std::uint32_t num_tasks);
+  using SetConf = void (Library::*)(TaskCallback<TaskClass> on_success, TaskCallback<TaskClass> on_error,
+                                    std::uint32_t num_tasks);
 
   DataRig(std::shared_ptr<Library> made, const std::shared_ptr<ProgressEngine>& engine, SetConf set_conf,
           std::uint32_t num_tasks)
