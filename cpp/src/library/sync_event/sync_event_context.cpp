@@ -189,7 +189,7 @@ std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
   }
   if (own.phase() != library::SyncEvent::Phase::configuring) {
     throw Error(Status::bad_state,
-                "sync event as context: it was started before, as `with` does, and its mode is for life; take the "
+                "sync event as context: it was started before, and its mode is for life; take the "
                 "context of one that is not started");
   }
   own.require_locations("sync event as context");
