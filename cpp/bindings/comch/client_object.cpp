@@ -50,7 +50,7 @@ py::object ClientObject::connection() const {
   return connection_;
 }
 
-void ClientObject::disconnect(comch::Connection& /*connection*/) { stop(); }
+void ClientObject::disconnect(comch::Connection& /*connection*/) { static_cast<void>(stop()); }
 
 py::object ClientObject::entered() {
   if (!connection_.is_none()) {

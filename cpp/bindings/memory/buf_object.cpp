@@ -1,5 +1,6 @@
 #include "memory/buf_object.hpp"
 
+#include <pydoca/handles.hpp>
 #include <pydoca/status.hpp>
 
 #include "call/raw_method.hpp"
@@ -71,8 +72,7 @@ BufObject::~BufObject() {
 }
 
 py::object BufObject::make(Buf& buf, py::object source, py::object mmap) {
-  const auto give_back = [](Buf* taken) { taken->dec_refcount(); };
-  std::unique_ptr<Buf, decltype(give_back)> taken(&buf, give_back);
+  BufRef taken(&buf);
   if (free_list.count == 0) {
     auto list = std::make_shared<BufList>();
     list->elements.reserve(1);

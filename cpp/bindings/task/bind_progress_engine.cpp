@@ -75,7 +75,7 @@ void end_all() noexcept {
     const double left = limit - std::chrono::duration<double>(EngineObject::Clock::now() - begin).count();
     try {
       const py::object self = py::cast(engine);
-      for (const py::handle& context : contexts_of(*engine)) context.cast<ContextObject&>().stop();
+      for (const py::handle& context : contexts_of(*engine)) static_cast<void>(context.cast<ContextObject&>().stop());
       block_until(*engine, is_quiet, std::max(left, 0.0), "exit");
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("pydoca at exit");

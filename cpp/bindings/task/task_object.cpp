@@ -57,7 +57,7 @@ TaskObject::~TaskObject() {
   mark_seen();
   if (slot_ != nullptr) {
     context_->tasks().remove(*this);
-    slot_->free();
+    static_cast<void>(slot_->free());
   }
 }
 

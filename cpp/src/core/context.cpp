@@ -263,7 +263,8 @@ std::string Context::explain_allocation(Status status, std::size_t kind, std::st
   const std::string what = std::string(this->kind()) + " " + std::string(name) + ": ";
   const std::uint32_t num_tasks = kind < num_pools_ ? pools_[kind].num_tasks() : 0;
   if (status == Status::no_memory && num_tasks == 0) {
-    return what + "the context has no such tasks; configure their number before it starts (num_tasks), on a device "
+    return what +
+           "the context has no such tasks; configure their number before it starts (num_tasks), on a device "
            "that has them";
   }
   if (status == Status::no_memory) {
