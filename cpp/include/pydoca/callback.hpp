@@ -46,7 +46,7 @@ struct Adapter<Result (Function::*)(Wanted...) const noexcept, Object> {
  private:
   template <typename Arguments, std::size_t... place>
   static Result call_with([[maybe_unused]] Arguments given, std::index_sequence<place...>) noexcept {
-    return Function{}(argument_as<Wanted, Object>(std::get<place>(std::move(given)))...);
+    return Function{}(argument_as<Wanted, Object>(std::get<place>(given))...);
   }
 };
 

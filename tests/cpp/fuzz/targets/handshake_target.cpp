@@ -49,7 +49,7 @@ class Handshakes {
     rdma_->set_connection_request_timeout(1000);
     rdma_->set_user_data(reinterpret_cast<std::uint64_t>(this));
     engine_->connect(rdma_);
-    EXPECT_EQ(rdma_->start(), Status::success);
+    static_cast<void>(rdma_->start());
     listener_ = sim::listen_at(listener_address(*device_, peers_port), static_cast<int>(max_handshake_peers));
   }
 
