@@ -537,14 +537,20 @@ def test_an_expression_stands_in_the_record_for_comparisons(runs):
     assert runs.record()["run"]["options"]["expression"] == "A-1 and not other"
 
 
-def test_a_run_waits_for_the_end_of_another_one(runs):
+def test_a_run_waits_for_the_end_of_another_one(runs, monkeypatch):
     import pydoca
     from pydoca.qualify.session.lock import DeviceLock
 
     lock = DeviceLock(pydoca.DeviceInfo("p0"))
     lock.take(force=False)
-    end, begin = threading.Timer(3, lock.release), time.time()
-    end.start()
+    take, begin = DeviceLock.take, time.time()
+    end = threading.Timer(3, lock.release)
+
+    def take_later(self: DeviceLock, *words: object, **keys: object) -> None:
+        end.start()  # not before: a busy machine may take seconds to come here
+        take(self, *words, **keys)
+
+    monkeypatch.setattr(DeviceLock, "take", take_later)
     try:
         result = runs.run("--pydoca-wait=5", body=TWO)
     finally:
