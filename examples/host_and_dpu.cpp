@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -56,13 +57,13 @@ struct End {
       engine->drain(16);
     }
   }
-  std::span<const std::byte> receive() {
-    message.clear();
+  /// The message that has come, perhaps while this side was still sending, or the next one.
+  std::vector<std::byte> receive() {
     until([&] { return !message.empty() || has_lost_peer; });
     if (message.empty()) {
       throw pydoca::Error(Status::connection_reset, "wait for a message: the other side has gone");
     }
-    return message;
+    return std::exchange(message, {});
   }
 };
 
