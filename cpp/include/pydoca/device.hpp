@@ -44,7 +44,9 @@ class DeviceInfo {
   DeviceInfo(backend::Backend& backend, std::shared_ptr<const DeviceProperties> properties) noexcept
       : backend_(&backend), properties_(std::move(properties)) {}
 
-  const DeviceProperties& properties() const noexcept { return *properties_; }  ///< as device_properties.hpp has them
+  const DeviceProperties& properties() const noexcept {
+    return *properties_;
+  }  ///< device_properties.hpp has the struct
   backend::Backend& backend() const noexcept { return *backend_; }
   const Capabilities& capabilities() const noexcept;
 

@@ -547,7 +547,7 @@ def test_a_run_waits_for_the_end_of_another_one(runs, monkeypatch):
     end = threading.Timer(3, lock.release)
 
     def take_later(self: DeviceLock, *words: object, **keys: object) -> None:
-        end.start()  # not before: a busy machine may take seconds to come here
+        end.start()  # a busy machine may take seconds to come here
         take(self, *words, **keys)
 
     monkeypatch.setattr(DeviceLock, "take", take_later)

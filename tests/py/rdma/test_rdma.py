@@ -507,7 +507,7 @@ def test_tasks_run_out_with_advice(pair, run):
             first = b.receive(None)
             with pytest.raises(pydoca.NoMemoryError, match="num_tasks"):
                 b.receive(None)
-            with pytest.raises(pydoca.NoMemoryError, match="send: .*num_tasks"):
+            with pytest.raises(pydoca.NoMemoryError, match=r"send: .*num_tasks"):
                 ab.send(None)
             del first
 

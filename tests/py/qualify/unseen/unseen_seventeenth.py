@@ -192,7 +192,7 @@ def odd_write() -> Plant:
     return prepared_copies(prepare)
 
 
-_PID = slice(76, 80)  # of the process, in the description of its memory
+_PID = slice(76, 80)  # the process has it, in the description of its memory
 
 
 def is_gone(process: int) -> bool:
@@ -272,7 +272,7 @@ def leaking_lists() -> Plant:
 
 
 def first_user_data() -> Plant:
-    """Of a task that is submitted several times."""
+    """A task that is submitted several times is concerned."""
     first: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def note(task: Any) -> None:

@@ -261,7 +261,7 @@ def block_of_others() -> Plant:
 
 
 def first_of_piece() -> Plant:
-    """Of a piece that is a list of bufs the first one counts."""
+    """The first buf of a piece that is a list counts alone."""
     pieces: weakref.WeakKeyDictionary[Any, list[bytes]] = weakref.WeakKeyDictionary()
     spoilt: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -398,7 +398,7 @@ def added_by_other_side() -> Plant:
 
 
 def seam_of_packets() -> Plant:
-    """Of data in more than one small packet the second packet begins as the first one ends."""
+    """The second small packet of data begins as the first one ends."""
 
     def patch(begin: int, packet: int, length: int) -> None:
         if length > packet + 4:
