@@ -34,7 +34,7 @@ class CompressConformance : public Conformance {
     if (!rig) {
       return;
     }
-    EXPECT_EQ(rig->compress->stop(), Status::success);
+    static_cast<void>(rig->compress->stop());
     EXPECT_TRUE(progress_until(*pe, [&] { return rig->compress->state() == ContextState::idle; }));
     for (Buf* const buf : held) {
       EXPECT_EQ(buf->dec_refcount(), Status::success);

@@ -40,7 +40,7 @@ class DecompressFaults : public FaultsTest {
       return;
     }
     EXPECT_EQ(task->free(), Status::success);
-    EXPECT_EQ(rig->compress->stop(), Status::success);
+    static_cast<void>(rig->compress->stop());
     rig->progress_until_idle();
     rig->compress->close();
     Bufs::free({from, to});

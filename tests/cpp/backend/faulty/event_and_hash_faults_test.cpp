@@ -99,7 +99,7 @@ class HashFaults : public FaultsTest {
     if (!rig) {
       return;
     }
-    EXPECT_EQ(rig->sha->stop(), Status::success);
+    static_cast<void>(rig->sha->stop());
     rig->progress_until_idle();
     rig->sha->close();
     Bufs::free({from, to});

@@ -93,7 +93,7 @@ TEST_F(VerbsRdma, PortsAreTakenOnceAndGivenBack) {
 TEST_F(VerbsRdma, StoppingEndsEveryConnectionAndRunsAgain) {
   connect_by_address();
   b->submit(&Rdma::receive, nullptr);
-  EXPECT_EQ(b->rdma->stop(), Status::success);
+  static_cast<void>(b->rdma->stop());
   ASSERT_TRUE(run([&] { return b->rdma->state() == ContextState::idle && a->downs.size() == 1; }));
   EXPECT_EQ(b->completions.at(0).status, Status::shutdown);
   ASSERT_EQ(b->rdma->start(), Status::success);
@@ -118,7 +118,7 @@ TEST_F(VerbsRdma, MemoryThatWasWithdrawnFailsTheTaskAndTheContext) {
   EXPECT_EQ(a->completions.at(1).status, Status::shutdown);
   EXPECT_THAT(a->downs, SizeIs(1));
   ASSERT_EQ(a->rdma->start(), Status::success);
-  EXPECT_EQ(b->rdma->stop(), Status::success);
+  static_cast<void>(b->rdma->stop());
   ASSERT_TRUE(run([&] { return b->rdma->state() == ContextState::idle; }));
   ASSERT_EQ(b->rdma->start(), Status::success);
   connect_by_details();

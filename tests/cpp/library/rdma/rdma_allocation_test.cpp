@@ -24,7 +24,7 @@ class RdmaAllocation : public RdmaFabricTest {
       inventory->start();
     }
     ~Side() {
-      EXPECT_EQ(rdma->stop(), Status::in_progress);
+      static_cast<void>(rdma->stop());
       while (rdma->state() != ContextState::idle) {
         pe->progress();
       }

