@@ -5,6 +5,8 @@
 #include "pydoca/mmap.hpp"
 #include "pydoca/progress_engine.hpp"
 
+#include "require.hpp"
+
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -14,17 +16,6 @@
 namespace pydoca::benchmarks {
 
 inline std::uint64_t address_of(const void* pointer) { return std::bit_cast<std::uint64_t>(pointer); }
-
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse(Status status) {
-  throw Error(status, "benchmark: a call that should have succeeded failed");
-}
-
-/// A benchmark that cannot do its work has no figure. The loops that are measured have this inside.
-[[gnu::always_inline]] inline void require(Status status) {
-  if (status != Status::success) [[unlikely]] {
-    refuse(status);
-  }
-}
 
 /// A started map of [addr, addr + size).
 inline std::shared_ptr<Mmap> mapped(const std::shared_ptr<Device>& device, void* addr, std::size_t size,

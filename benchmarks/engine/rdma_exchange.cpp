@@ -251,14 +251,14 @@ class Side {
   static void completed(Task& done, std::uint64_t, std::uint64_t self) noexcept {
     auto& task = static_cast<RdmaTask&>(done);
     if (task.kind() == RdmaTaskKind::read) {
-      static_cast<void>(task.dst_buf()->reset_data_len());
+      require(task.dst_buf()->reset_data_len());
     }
     ++of(self).completed_;
     of(self).submit_next(task);
   }
   static void received(Task& done, std::uint64_t, std::uint64_t self) noexcept {
     auto& task = static_cast<RdmaTask&>(done);
-    static_cast<void>(task.dst_buf()->reset_data_len());
+    require(task.dst_buf()->reset_data_len());
     ++of(self).received_;
     require(task.submit());
   }

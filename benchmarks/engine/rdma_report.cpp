@@ -165,7 +165,7 @@ class RdmaLoop {
     auto& loop = *std::bit_cast<RdmaLoop*>(self);
     auto& task = static_cast<RdmaTask&>(done);
     require(task.status());
-    static_cast<void>(task.dst_buf()->reset_data_len());
+    require(task.dst_buf()->reset_data_len());
     ++loop.completed_;
     if (loop.to_submit_ == 0) {
       loop.idle_.push_back(&task);

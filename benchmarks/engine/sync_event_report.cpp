@@ -5,6 +5,7 @@
 #include "pydoca/sync_event_context.hpp"
 
 #include "print_report.hpp"
+#include "require.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -63,7 +64,7 @@ class Async {
     }
     context_->set_user_data(std::bit_cast<std::uint64_t>(this));
     pe_->connect(context_);
-    if (context_->start() != Status::success) throw Error(Status::unexpected, "benchmark: the context did not start");
+    require(context_->start());
   }
   void submit(SyncEventOperation operation, std::uint64_t value) {
     SyncEventTask* task = nullptr;

@@ -19,9 +19,6 @@ namespace pydoca::bindings {
 
 namespace {
 
-constexpr Access write_flags =
-    Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write;
-
 bool is_same(const py::object& one, const DeviceObject& other) {
   return one.cast<const DeviceObject&>().shared() == other.shared();
 }
@@ -81,7 +78,7 @@ void MmapObject::remove_device(const py::object& device) {
 }
 
 void MmapObject::require_writable(Access access) const {
-  if (held_ == nullptr || !held_->readonly() || !allows(access, write_flags)) return;
+  if (held_ == nullptr || !held_->readonly() || !allows_writing(access)) return;
   throw Error(Status::invalid_value, "the memory is read-only, and access \"" + to_text(access) +
                                          "\" includes writing; give writable memory (a bytearray for bytes), or ask "
                                          "for local_read_only, pci_read_only or rdma_read");

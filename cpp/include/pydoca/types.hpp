@@ -34,6 +34,10 @@ constexpr Access operator&(Access a, Access b) noexcept {
 }
 /// Whether mask holds any bit of flags.
 constexpr bool allows(Access mask, Access flags) noexcept { return (mask & flags) != Access{}; }
+/// Whether it lets anyone write: this side, the other side of the PCIe link, or a network peer.
+constexpr bool allows_writing(Access access) noexcept {
+  return allows(access, Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write);
+}
 
 enum class PciFuncType : std::uint8_t { pf = 0, vf = 1, sf = 2 };
 inline constexpr std::array<std::string_view, 3> pci_func_type_names{"pf", "vf", "sf"};

@@ -5,8 +5,8 @@
 
 namespace pydoca::detail {
 
-/// Whether this is the thread of the context's engine, for calls that run so often that others pay nothing to know: not
-/// in builds without PYDOCA_CHECKS, where the answer is success in any thread.
+/// Checks that this is the thread of the context's engine. It stands in calls that run too often to look in each build:
+/// without PYDOCA_CHECKS the answer is success in any thread, and the call costs nothing.
 inline Status check_thread_of([[maybe_unused]] const Context& context) noexcept {
 #ifdef PYDOCA_CHECKS
   if (context.progress_engine() != nullptr) {

@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -225,8 +224,6 @@ SET_UP = {
 @pytest.fixture(params=SET_UP)
 def terminal(request, commands, env, tmp_path):
     line, set_up = SET_UP[request.param]
-    if shutil.which(line[0]) is None:
-        pytest.skip(f"{line[0]} is not installed")
     (tmp_path / "completion").write_text(commands.run("--completion", request.param).stdout)
     (tmp_path / "inputrc").write_text("set enable-bracketed-paste off\n")
     terminal = Terminal(line, set_up, {**env, "INPUTRC": "inputrc", "PS1": "$ "}, tmp_path)

@@ -198,9 +198,7 @@ void Mmap::set_read_only_memrange(const void* addr, std::size_t len, std::shared
 }
 
 void Mmap::require_no_writing(std::string_view what, Access access) const {
-  constexpr Access writing =
-      Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write;
-  if (allows(access, writing)) {
+  if (allows_writing(access)) {
     refuse(Status::invalid_value, what,
            "the memory is read-only, and the permissions include writing; take of local_read_only, pci_read_only and "
            "rdma_read what is needed");

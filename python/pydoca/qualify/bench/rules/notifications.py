@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
@@ -57,7 +56,7 @@ class _Armed:
             self._pe.request_notification()
 
     def wait(self, pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
-        """Sleeps without a further request, if the engine was armed."""
+        """Requires that the engine was woken, if it was armed; waits for the rest."""
         if self._pe is pe:
             require_woken(pe, f"{what} that was submitted after a notification was requested")
         self._pe = pe
@@ -179,5 +178,5 @@ def _visit(pe: pydoca.ProgressEngine, server: comch.Server, sides: Sides, text: 
         is_seen.set()
         is_read.set()
         thread.join()
-    with suppress(IndexError):
+    if faults:
         raise DeviceFault(f"a client of a server that sleeps: {faults[0]}") from faults[0]
