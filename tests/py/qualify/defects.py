@@ -288,7 +288,13 @@ DEFECTS = {
         "one bit of one copy across the PCIe link flips",
         ("DMA-PCI",),
         "of the host: copy .* 1 wrong bits",
-        _fault("corrupt", "dma.memcpy", nth=700),
+        _fault("corrupt", "dma.memcpy", nth=70),
+    ),
+    "dma_between_hosts": Defect(
+        "copies from memory of the host to memory of the host leave out the last eight bytes",
+        ("DMA-PCI",),
+        "of the host: copy .* wrong bits",
+        plant=plants.short_between_hosts,
     ),
     "dma_any_memory": Defect(
         "a bit flips in one of 900 copies from memory of any origin",
@@ -523,6 +529,13 @@ DEFECTS = {
         level="quick",
         patience=1.0,
     ),
+    "message_names": Defect(
+        "functions of a card cannot have servers of one name at a time",
+        ("COM-6",),
+        "beside 1 of the same name",
+        plant=plants.names_of_the_card,
+        level="quick",
+    ),
     "connect_fails": Defect(
         "connections fail, after some time", ("COM-1",), "connection", _after(20, "fail", "comch.connect"), patience=2.0
     ),
@@ -686,6 +699,9 @@ DEFECTS = {
     ),
     "rdma_kept_compare": Defect(
         "an exchange keeps the number that it was made with", ("API-7",), "cmp_data", plant=plants.kept_compare
+    ),
+    "rdma_only_ipv4": Defect(
+        "a peer is found by its IPv4 address only", ("API-8",), "the ipv6 address", plant=plants.only_ipv4
     ),
     # ---- the DPA
     "dpa_early_signal": Defect(

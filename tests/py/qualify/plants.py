@@ -538,3 +538,54 @@ long_gid_table = _one_more(pydoca.Rdma, "gid_table_size")
 def kept_compare(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
     """An exchange keeps the number to compare with that it was made with."""
     patch.setattr(pydoca.RdmaTask, "cmp_data", property(pydoca.RdmaTask.cmp_data.fget, lambda *_: None))  # type: ignore[attr-defined]
+
+
+def short_between_hosts(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+    """A copy from memory of the host to memory of the host gives its last eight bytes back what they had before."""
+
+    def make(original: Function) -> Function:
+        def memcpy(self: Any, src: Any, dst: Any, **keys: Any) -> Any:
+            if not (src.mmap.is_from_export and dst.mmap.is_from_export and src.data_len > 8):
+                return original(self, src, dst, **keys)
+            # One process has both sides here, so the host's addresses are valid in it.
+            rest = (ctypes.c_char * 8).from_address(dst.data + dst.data_len + src.data_len - 8)
+            before = rest.raw
+            task = original(self, src, dst, **keys)
+            task.add_done_callback(lambda _: setattr(rest, "raw", before))
+            return task
+
+        return memcpy
+
+    replaced(pydoca.Dma, "memcpy", make)(patch, _)
+
+
+def names_of_the_card(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """A name serves one function of the card at a time."""
+    servers: weakref.WeakSet[comch.Server] = weakref.WeakSet()
+
+    def starting(original: Function) -> Function:
+        def start(self: Any) -> Any:
+            others = [each for each in servers if each is not self and each.state != pydoca.ContextState.IDLE]
+            if any(each.name == self.name and each.representor is not self.representor for each in others):
+                raise pydoca.AlreadyExistError(f"start a server: the card has a server {self.name!r}")
+            servers.add(self)
+            return original(self)
+
+        return start
+
+    for name in ("start", "__enter__"):
+        replaced(comch.Server, name, starting)(patch, stack)
+
+
+def only_ipv4(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Peers are not found by their IPv6 address or GID."""
+
+    def make(original: Function) -> Function:
+        def connect(self: Any, address: str, *given: Any, **keys: Any) -> Any:
+            if ":" in address:
+                raise pydoca.NotFoundError(f"connect to an address: no route to {address}")
+            return original(self, address, *given, **keys)
+
+        return connect
+
+    replaced(pydoca.Rdma, "connect", make)(patch, stack)

@@ -280,7 +280,21 @@ def representors(sides: Sides) -> int:
             _reach(pe, server, own, f"a client on {own.name} of a server behind {info.name}")
             if other is not own:
                 _miss(pe, name, other, f"a client on {other.name} of a server behind {info.name}, of {own.name}")
+    _namesakes(sides, shown, [functions[info.pci_addr] for info in shown])
     return len(shown)
+
+
+def _namesakes(sides: Sides, shown: list[pydoca.RepresentorInfo], functions: list[pydoca.DeviceInfo]) -> None:
+    """Servers of one name run behind all representors at once, and each function reaches its own."""
+    with Stand() as stand:
+        name, pe = fresh_name(), stand.engine()
+        servers: list[comch.Server] = []
+        for info in shown:
+            with duty(f"a server behind {info.name}, beside {len(servers)} of the same name"):
+                representor = stand.enter_context(sides.dpu.open_representor(info))
+                servers.append(stand.enter_context(comch.Server(pe, sides.dpu, representor, name)))
+        for server, function in zip(servers, functions, strict=True):
+            _reach(pe, server, function, f"a client on {function.name}, beside servers of the same name")
 
 
 def _reach(pe: pydoca.ProgressEngine, server: comch.Server, info: pydoca.DeviceInfo, what: str) -> None:

@@ -168,6 +168,7 @@ def test_connections(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_m
             connections.given_up(pydoca_device)
             if limits.max_num_connections >= connections.REQUESTS:
                 connections.addressed(pydoca_device)
+                connections.at_each_address(pydoca_device)
     connections.time_outs(pydoca_device, by_address=by_address)
     pydoca_measure.record("contract.rdma.settings", connections.settings(pydoca_device), unit="1", min=1)
     pydoca_measure.record("contract.rdma.gids", connections.gids(pydoca_device), unit="1", min=1)

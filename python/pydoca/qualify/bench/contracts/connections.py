@@ -167,6 +167,33 @@ def addressed(device: pydoca.Device) -> None:
         require_told("a listener whose context stops", {"closed": again.closed}, {"closed": True})
 
 
+def at_each_address(device: pydoca.Device) -> int:
+    """A peer is reached by each kind of address that the device has; returns how many."""
+    addresses = _addresses(device)
+    with Stand() as stand:
+        two = _Two(stand, device, max_num_connections=len(addresses))
+        listener = _listener(two)
+        for kind, address in addresses.items():
+            with duty(f"a connection to the {kind} address {address}"):
+                attempt: Any = two.a.connect(address, listener.port, address_type=kind)
+                there = listener.request().wait(waiting.PATIENCE)
+                there.accept()
+                here = attempt.wait(waiting.PATIENCE)
+            _talk(two, here, there)
+    return len(addresses)
+
+
+def _addresses(device: pydoca.Device) -> dict[Any, str]:
+    """The addresses of a device by kind, without those that need an interface beside the address to be routed."""
+    info = device.info.to_dict()
+    found = {"ipv4": info["ipv4_addr"], "ipv6": info["ipv6_addr"]}
+    limits = device.info.capabilities.rdma
+    assert limits is not None
+    found["gid"] = next(iter(pydoca.Rdma.gids(device.info, limits.default_gid_index, 1)), None)
+    local = () if device.info.backend == "sim" else ("fe80:",)
+    return {kind: address for kind, address in found.items() if address and not address.startswith(local)}
+
+
 def _talk(two: _Two, here: pydoca.RdmaConnection, there: pydoca.RdmaConnection) -> None:
     """Sends an empty message each way."""
     for sender, receiver in ((here, two.b), (there, two.a)):

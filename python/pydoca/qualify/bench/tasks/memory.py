@@ -36,13 +36,19 @@ def _ends(device: pydoca.Device, from_: str, to: str, stand: Stand, capacity: in
 def across(
     sides: Sides, origin: str, sizes: Sequence[int], seed: int, offsets: Sequence[tuple[int, int]] = ((5, 3),)
 ) -> Iterator[Damage]:
-    """Copies by the DPU from such memory of the host, and to it."""
-    for is_read in (True, False):
+    """Copies by the DPU from such memory of the host, to it, and from some of it to other."""
+    for from_host, to_host in ((True, False), (False, True), (True, True)):
 
-        def memory(stand: Stand, capacity: int, is_read: bool = is_read) -> tuple[Zoned, Zoned]:
-            theirs = Zoned.lent(stand, sides.host, sides.dpu, capacity, origin)
-            here = Zoned(stand, sides.dpu, capacity)
-            return (theirs, here) if is_read else (here, theirs)
+        def memory(
+            stand: Stand, capacity: int, from_host: bool = from_host, to_host: bool = to_host
+        ) -> tuple[Zoned, Zoned]:
+            src, dst = (
+                Zoned.lent(stand, sides.host, sides.dpu, capacity, origin)
+                if is_host
+                else Zoned(stand, sides.dpu, capacity)
+                for is_host in (from_host, to_host)
+            )
+            return src, dst
 
         yield from dma.integrity(sides.dpu, sizes, offsets, ["prbs31"], seed, memory)
 
