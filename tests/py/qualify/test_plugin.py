@@ -532,6 +532,35 @@ def test_a_device_in_use_is_refused_unless_forced(runs):
     assert runs.run().ret == 0
 
 
+@pytest.mark.parametrize("options", [(), ("-n2",)])
+def test_a_run_leaves_no_file_of_its_locks(runs, monkeypatch, tmp_path, options):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert runs.run(*options, body=TWO).ret == 0
+    assert list((tmp_path / "pydoca-qualify").iterdir()) == []
+
+
+def test_a_lock_of_a_file_that_was_removed_meanwhile_is_taken_again(monkeypatch, tmp_path):
+    import pydoca
+    from pydoca.qualify.session import lock as module
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    first, second = (module.DeviceLock(pydoca.DeviceInfo("p0")) for _ in range(2))
+    first.take(force=False)
+    opened = module._open
+
+    def open_before_the_end(path):
+        descriptor = opened(path)
+        monkeypatch.setattr(module, "_open", opened)
+        first.release()
+        return descriptor
+
+    monkeypatch.setattr(module, "_open", open_before_the_end)
+    second.take(force=False)
+    with pytest.raises(module.InUse):
+        first.take(force=False)
+    second.release()
+
+
 def test_an_expression_stands_in_the_record_for_comparisons(runs):
     assert runs.run("-k", "A-1 and not other", body=TWO).ret == 0
     assert runs.record()["run"]["options"]["expression"] == "A-1 and not other"

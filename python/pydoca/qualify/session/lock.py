@@ -72,7 +72,10 @@ class Owner:
 
 
 class DeviceLock:
-    """Two files per device; the kernel gives both back when the process ends, however it ends."""
+    """Two files per device; the kernel gives both back when the process ends, however it ends.
+
+    A run removes its files at its end, with their locks taken; a lock of a file that was removed meanwhile is none.
+    """
 
     def __init__(self, info: pydoca.DeviceInfo) -> None:
         folder = _folder()
@@ -94,70 +97,69 @@ class DeviceLock:
         tell: is told that the device is waited for, and then from time to time how long already.
         must_stop: is asked meanwhile; when it is true, WaitEnded is raised.
         """
-        descriptor = _open(self._run)
-        try:
-            is_taken = _try(descriptor) or (not force and self._wait(descriptor, until, tell, must_stop))
-            if not is_taken and not force:
-                raise self._in_use(descriptor, waited=bool(until))
-        except BaseException:  # also Ctrl-C
-            os.close(descriptor)
-            raise
-        if not is_taken:
-            os.close(descriptor)
-            return
-        os.truncate(descriptor, 0)
-        os.pwrite(descriptor, Owner.this_process().to_bytes(), 0)
-        self._held = descriptor
+        held = _try(self._run)
+        if held is None and not force:
+            held = self._wait(until, tell, must_stop)
+        if held is None and not force:
+            raise self._in_use(waited=bool(until))
+        if held is not None:
+            os.truncate(held, 0)
+            os.pwrite(held, Owner.this_process().to_bytes(), 0)
+        self._held = held
 
-    def _wait(self, descriptor: int, until: float, tell: Callable[[str], None], must_stop: Callable[[], bool]) -> bool:
-        """Whether the device became free. Looks repeatedly, because a wait for the lock has no time limit."""
+    def _wait(self, until: float, tell: Callable[[str], None], must_stop: Callable[[], bool]) -> int | None:
+        """The lock, if the device becomes free. Looks repeatedly, because a wait for the lock has no time limit."""
         begin = said = time.monotonic()
         if begin >= until:
-            return False
+            return None
         most = until - begin
         tell(
-            f"{self._label} is in use by another run ({_owner(descriptor)}): this run waits for its end, at most "
+            f"{self._label} is in use by another run ({_owner(self._run)}): this run waits for its end, at most "
             f"{duration(round(most, 1))}; Ctrl-C ends that"
         )
-        while not _try(descriptor):
+        while (held := _try(self._run)) is None:
             now = time.monotonic()
             if must_stop():
                 waited = duration(round(now - begin, 1))
                 raise WaitEnded(f"interrupted: {waited} of waiting for {self._label}, and no test", self._label)
             if now >= until:
-                return False
+                return None
             if now - said >= min(_LONGEST_SILENCE, most / _LINES):
                 waited = f"{duration(round(now - begin, 1))} of {duration(round(most, 1))}"
                 tell(f"... {self._label} is in use: waited {waited}")
                 said = now
             time.sleep(min(_PAUSE, until - now))
         tell(f"{self._label} is free after {duration(time.monotonic() - begin)}")
-        return True
+        return held
 
-    def _in_use(self, descriptor: int, *, waited: bool) -> InUse:
+    def _in_use(self, *, waited: bool) -> InUse:
         still = "still in use" if waited else "in use"
         wait = "give --pydoca-wait more time" if waited else "wait for its end by --pydoca-wait SECONDS"
         return InUse(
-            f"{self._label} is {still} by another run ({_owner(descriptor)}): {wait}, or use the device beside it "
+            f"{self._label} is {still} by another run ({_owner(self._run)}): {wait}, or use the device beside it "
             "by --pydoca-force",
             self._label,
         )
 
     def release(self) -> None:
+        if (idle := _try(self._case)) is not None:
+            _remove(self._case, idle)
         if self._held is not None:
-            os.truncate(self._held, 0)
-            os.close(self._held)
+            _remove(self._run, self._held)
             self._held = None
 
     @contextlib.contextmanager
     def case(self) -> Iterator[None]:
         """Takes the device for one case: the workers of a run take turns."""
-        descriptor = _open(self._case)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        while True:
+            descriptor = _open(self._case)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if not _is_removed(descriptor):
+                    yield
+                    return
+            finally:
+                os.close(descriptor)
 
 
 def is_of_wait(line: str) -> bool:
@@ -184,21 +186,38 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
-def _owner(descriptor: int) -> str:
+def _is_removed(descriptor: int) -> bool:
+    return os.fstat(descriptor).st_nlink == 0
+
+
+def _remove(path: Path, descriptor: int) -> None:
+    """Removes the file whose lock the descriptor has, and gives the lock back."""
+    path.unlink(missing_ok=True)
+    os.close(descriptor)
+
+
+def _owner(path: Path) -> str:
     """The owner's sentence. Waits a moment for the name of a run that has just taken the device."""
     for _ in range(3):
-        if owner := Owner.read(descriptor):
-            return str(owner)
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+            if owner := Owner.read(file.fileno()):
+                return str(owner)
         time.sleep(_PAUSE)
     return "of a process that does not say its name"
 
 
-def _try(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _try(path: Path) -> int | None:
+    """A descriptor that has the lock of the file; None while another one has it."""
+    while True:
+        descriptor = _open(path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        if not _is_removed(descriptor):
+            return descriptor
+        os.close(descriptor)
 
 
 def _command() -> str:
