@@ -303,6 +303,12 @@ DEFECTS = {
         "data_len has grown|wrong bits",
         _fault("misreport_length", "dma.memcpy", nth=5),
     ),
+    "dma_overwritten_full_buf": Defect(
+        "a copy to a list whose first buf is full overwrites that buf's data",
+        ("BUF-4",),
+        "copy to 0 bytes behind .* wrong bits",
+        plant=plants.overwritten_full_bufs,
+    ),
     "dma_stalls": Defect(
         "the engine stands still for 15 ms, three times a second",
         ("PE-4",),

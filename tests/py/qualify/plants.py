@@ -209,6 +209,22 @@ def lost_line(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
     replaced(pydoca.Task, "submit", make)(patch, _)
 
 
+def overwritten_full_bufs(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Makes a copy to a list whose first buf is full overwrite the data of that buf."""
+
+    def make(original: Function) -> Function:
+        def memcpy(self: Any, src: Any, dst: Any, **keys: Any) -> Any:
+            task = original(self, src, dst, **keys)
+            if dst is not None and dst.list_len > 1 and dst.data_len and not dst.tailroom:
+                data = (ctypes.c_char * min(dst.data_len, src.data_len)).from_address(dst.data)
+                task.add_done_callback(lambda _: setattr(data, "raw", bytes(byte ^ 0xFF for byte in data.raw)))
+            return task
+
+        return memcpy
+
+    replaced(pydoca.Dma, "memcpy", make)(patch, stack)
+
+
 def _with_delay(seconds: Callable[[Any], float]) -> Callable[[Function], Function]:
     """Delays each call by the seconds that the method's object gives."""
 
