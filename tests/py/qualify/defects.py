@@ -711,6 +711,14 @@ DEFECTS = {
         "the DPA has one thread less than it claims", ("OBJ-10",), "no thread left", plant=plants.fewer_threads
     ),
     # ---- the other process
+    "event_of_the_dead": Defect(
+        "an event whose owner's process has died can still be read",
+        ("SYN-8",),
+        "get of an event .* no ConnectionResetError",
+        plant=plants.readings_of_the_dead,
+        level="quick",
+        patience=1.0,
+    ),
     "peer_killed": Defect(
         "the process at the other end is killed",
         ("SYN-2",),

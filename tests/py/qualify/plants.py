@@ -269,6 +269,24 @@ def slow_readings_across(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     replaced(pydoca.SyncEvent, "get", _with_delay(lambda event: 0.002 if event.is_from_export else 0))(patch, stack)
 
 
+def readings_of_the_dead(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """An imported sync event whose owner's process has died still tells the value of the last look."""
+    last: weakref.WeakKeyDictionary[pydoca.SyncEvent, int] = weakref.WeakKeyDictionary()
+
+    def make(original: Function) -> Function:
+        def get(self: pydoca.SyncEvent) -> int:
+            try:
+                last[self] = original(self)
+            except pydoca.ConnectionResetError:
+                if self not in last:
+                    raise
+            return last[self]
+
+        return get
+
+    replaced(pydoca.SyncEvent, "get", make)(patch, stack)
+
+
 def kept_memory(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
     """Makes each connection leave 1 MiB of memory in use, up to 500 MiB."""
     kept: list[bytearray] = []
