@@ -422,6 +422,12 @@ DEFECTS = {
         r"pe\.usual\.copy\.new_map",
         plant=plants.slow_new_maps,
     ),
+    "dma_slow_large_copies": Defect(
+        "copies of 1 MiB and more take 20 ms longer",
+        ("PE-9",),
+        r"pe\.size\.copy\.1048576: .* is above",
+        plant=plants.slow_large_copies,
+    ),
     "sha_slow_other_algorithm": Defect(
         "a digest by another algorithm than the one before takes 5 ms longer",
         ("PE-5",),

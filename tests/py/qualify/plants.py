@@ -251,6 +251,15 @@ def slow_new_maps(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     replaced(pydoca.Task, "submit", _with_delay(seconds))(patch, stack)
 
 
+def slow_large_copies(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Delays each copy of 1 MiB and more by 20 ms."""
+
+    def seconds(task: pydoca.Task) -> float:
+        return 0.02 if isinstance(task, pydoca.DmaMemcpyTask) and task.src and task.src.data_len >= 1 << 20 else 0
+
+    replaced(pydoca.Task, "submit", _with_delay(seconds))(patch, stack)
+
+
 def slow_other_algorithms(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     """Delays a digest by 5 ms if the previous one had another algorithm."""
     last = ["sha256"]
