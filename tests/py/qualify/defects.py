@@ -309,6 +309,12 @@ DEFECTS = {
         "data_len has grown|wrong bits",
         _fault("misreport_length", "dma.memcpy", nth=5),
     ),
+    "dma_overwritten_full_buf": Defect(
+        "a copy to a list whose first buf is full overwrites that buf's data",
+        ("BUF-4",),
+        "copy to 0 bytes behind .* wrong bits",
+        plant=plants.overwritten_full_bufs,
+    ),
     "dma_stalls": Defect(
         "the engine stands still for 15 ms, three times a second",
         ("PE-4",),
@@ -421,6 +427,12 @@ DEFECTS = {
         ("PE-5",),
         r"pe\.usual\.copy\.new_map",
         plant=plants.slow_new_maps,
+    ),
+    "dma_slow_large_copies": Defect(
+        "copies of 1 MiB and more take 20 ms longer",
+        ("PE-9",),
+        r"pe\.size\.copy\.1048576: .* is above",
+        plant=plants.slow_large_copies,
     ),
     "sha_slow_other_algorithm": Defect(
         "a digest by another algorithm than the one before takes 5 ms longer",
@@ -721,6 +733,14 @@ DEFECTS = {
         "the DPA has one thread less than it claims", ("OBJ-10",), "no thread left", plant=plants.fewer_threads
     ),
     # ---- the other process
+    "event_of_the_dead": Defect(
+        "an event whose owner's process has died can still be read",
+        ("SYN-8",),
+        "get of an event .* no ConnectionResetError",
+        plant=plants.readings_of_the_dead,
+        level="quick",
+        patience=1.0,
+    ),
     "peer_killed": Defect(
         "the process at the other end is killed",
         ("SYN-2",),

@@ -209,6 +209,22 @@ def lost_line(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
     replaced(pydoca.Task, "submit", make)(patch, _)
 
 
+def overwritten_full_bufs(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Makes a copy to a list whose first buf is full overwrite the data of that buf."""
+
+    def make(original: Function) -> Function:
+        def memcpy(self: Any, src: Any, dst: Any, **keys: Any) -> Any:
+            task = original(self, src, dst, **keys)
+            if dst is not None and dst.list_len > 1 and dst.data_len and not dst.tailroom:
+                data = (ctypes.c_char * min(dst.data_len, src.data_len)).from_address(dst.data)
+                task.add_done_callback(lambda _: setattr(data, "raw", bytes(byte ^ 0xFF for byte in data.raw)))
+            return task
+
+        return memcpy
+
+    replaced(pydoca.Dma, "memcpy", make)(patch, stack)
+
+
 def _with_delay(seconds: Callable[[Any], float]) -> Callable[[Function], Function]:
     """Delays each call by the seconds that the method's object gives."""
 
@@ -235,6 +251,15 @@ def slow_new_maps(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     replaced(pydoca.Task, "submit", _with_delay(seconds))(patch, stack)
 
 
+def slow_large_copies(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Delays each copy of 1 MiB and more by 20 ms."""
+
+    def seconds(task: pydoca.Task) -> float:
+        return 0.02 if isinstance(task, pydoca.DmaMemcpyTask) and task.src and task.src.data_len >= 1 << 20 else 0
+
+    replaced(pydoca.Task, "submit", _with_delay(seconds))(patch, stack)
+
+
 def slow_other_algorithms(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     """Delays a digest by 5 ms if the previous one had another algorithm."""
     last = ["sha256"]
@@ -251,6 +276,24 @@ def slow_other_algorithms(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
 def slow_readings_across(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     """Delays each reading of an imported sync event by 2 ms."""
     replaced(pydoca.SyncEvent, "get", _with_delay(lambda event: 0.002 if event.is_from_export else 0))(patch, stack)
+
+
+def readings_of_the_dead(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """An imported sync event whose owner's process has died still tells the value of the last look."""
+    last: weakref.WeakKeyDictionary[pydoca.SyncEvent, int] = weakref.WeakKeyDictionary()
+
+    def make(original: Function) -> Function:
+        def get(self: pydoca.SyncEvent) -> int:
+            try:
+                last[self] = original(self)
+            except pydoca.ConnectionResetError:
+                if self not in last:
+                    raise
+            return last[self]
+
+        return get
+
+    replaced(pydoca.SyncEvent, "get", make)(patch, stack)
 
 
 def kept_memory(patch: pytest.MonkeyPatch, _: ExitStack) -> None:

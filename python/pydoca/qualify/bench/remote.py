@@ -37,6 +37,33 @@ def answer_pings(device: str, side: _Side, ping: bytes, pong: bytes) -> int:
             answered.update_set(value)
 
 
+def lend_event(device: str, side: _Side) -> bytes:
+    """Exports an event that only the other side changes. It stays until this process ends."""
+    dev = pydoca.open_device(device, side=side)
+    event = pydoca.SyncEvent(dev, publisher="remote_pci", subscriber="cpu")
+    event.start()
+    _kept["event"] = dev, event
+    return event.export_to_remote_pci()
+
+
+def lend_rdma(device: str, side: _Side, size: int) -> tuple[bytes, bytes]:
+    """Exports a connection and memory for it. Both stay until this process ends; connect_rdma() is the next call."""
+    dev = pydoca.open_device(device, side=side)
+    pe, memory = pydoca.ProgressEngine(), pydoca.alloc(size)
+    lent = dev.mmap(memory, access="local_read_write|rdma_read|rdma_write")
+    rdma = pydoca.Rdma(pe, dev, permissions="rdma_read|rdma_write")
+    rdma.start()
+    _kept["rdma"] = dev, pe, memory, lent, rdma, (link := rdma.export())
+    return link.details, lent.export_rdma()
+
+
+def connect_rdma(details: bytes) -> None:
+    """Connects to the other end."""
+    link = _kept["rdma"][-1]
+    link.connect(details)
+    link.established().wait(timeout=waiting.PATIENCE)
+
+
 def add_many(device: str, side: _Side, blob: bytes, count: int) -> None:
     """Adds to an event, as one of several writers."""
     with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:

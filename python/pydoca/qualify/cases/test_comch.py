@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from pydoca.qualify.bench import messages, remote, resources
-from pydoca.qualify.bench.rules import ends
+import pydoca
+from pydoca import comch
+from pydoca.qualify.bench import messages, remote, resources, waiting
+from pydoca.qualify.bench.rules import deaths, ends
 from pydoca.qualify.bench.sides import Sides, fresh_name
+from pydoca.qualify.bench.waiting import Stand, duty
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
@@ -40,9 +43,9 @@ def test_connects(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) ->
     "COM-2", title="messages of every length arrive once, in order, unchanged, both ways", levels=ALL
 )
 def test_lengths(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    comch = sides.host.info.capabilities.comch
-    assert comch is not None
-    longest = comch.max_msg_size
+    limits = sides.host.info.capabilities.comch
+    assert limits is not None
+    longest = limits.max_msg_size
     step = at(pydoca_run, smoke=37, quick=1)
     lengths = sorted({*range(0, longest + 1, step), 1, 2, 3, longest - 1, longest})
     pydoca_measure.record("comch.messages", messages.lengths(sides, lengths), unit="1", min=2 * len(lengths))
@@ -81,9 +84,9 @@ def test_back_pressure(sides: Sides, pydoca_measure: Measure) -> None:
     "COM-4", title="up to 64 clients of one server are served alike, each with its messages", levels=QUICK
 )
 def test_many_clients(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    comch = sides.dpu.info.capabilities.comch
-    assert comch is not None
-    fairness = messages.many_clients(sides, min(64, comch.max_clients), at(pydoca_run, quick=20, full=200))
+    limits = sides.dpu.info.capabilities.comch
+    assert limits is not None
+    fairness = messages.many_clients(sides, min(64, limits.max_clients), at(pydoca_run, quick=20, full=200))
     pydoca_measure.record("comch.fairness", fairness, unit="1", better="higher", min=0.1)
 
 
@@ -96,6 +99,20 @@ def test_misbehaving_clients(sides: Sides) -> None:
 def test_ends(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     rounds = at(pydoca_run, smoke=6, quick=30, full=300)
     pydoca_measure.record("comch.ends", ends.connections(sides, rounds), unit="1", min=rounds)
+
+
+@pytest.mark.pydoca_case(
+    "COM-8", title="each operation of a connection fails once the process at its other end has died", levels=QUICK
+)
+def test_dead_peer(pydoca_pair: Pair, pydoca_measure: Measure) -> None:
+    name, dpu, host = fresh_name(), pydoca_pair.dpu, pydoca_pair.host
+    with pydoca.open_device(host.device, side="host") as device, Stand() as stand:
+        dpu.start(remote.serve_messages, dpu.device, dpu.representor, name, 2**31)
+        with duty("connect a comch client to its server"):
+            link = stand.enter_context(comch.Client(stand.engine(), device, name, timeout=waiting.PATIENCE))
+        run = deaths.of_connection(link)
+        seconds = deaths.check(run, dpu.kill, "a connection", pydoca.ConnectionResetError)
+    pydoca_measure.record("comch.peer_death", seconds, unit="s", better="lower", max=10)
 
 
 @pytest.mark.pydoca_case("COM-6", title="a representor leads to the function that it is of, and no other", levels=QUICK)

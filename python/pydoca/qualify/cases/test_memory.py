@@ -11,7 +11,7 @@ import pytest
 import pydoca
 from pydoca.qualify.bench import dma, maps, origins, remote, resources
 from pydoca.qualify.bench.patterns import prbs31, view
-from pydoca.qualify.bench.rules import independence
+from pydoca.qualify.bench.rules import deaths, independence
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.tasks import far, memory
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
@@ -114,22 +114,11 @@ def test_stale_imports(pydoca_run: CaseRun, pydoca_measure: Measure, how: str, r
 
 
 def _after_death(pair: Pair) -> float:
-    """Seconds until an error, after the owner of imported memory was killed."""
+    """Seconds until copies of either direction fail, after the owner of imported memory was killed."""
     blob, _ = pair.host.call(remote.lend, pair.host.device, 4096, 1)
     with Stand() as stand, pydoca.open_device(pair.dpu.device, side="dpu") as dpu:
-        here = stand.enter_context(dpu.mmap(pydoca.alloc(4096)))
-        copier = maps.Copier(stand, dpu)
-        with duty("import memory of the host"):
-            imported = stand.enter_context(dpu.import_mmap(blob))
-            copier.copy(imported, here, 4096)
-        pair.host.kill()
-        begin = time.monotonic()
-        while time.monotonic() < begin + 10:
-            try:
-                copier.copy(imported, here, 4096)
-            except maps.REFUSALS:
-                return time.monotonic() - begin
-    raise DeviceFault("memory of a process that was killed 10 s ago can still be read")
+        copies = deaths.of_memory(stand, dpu, blob, 4096)
+        return deaths.check(copies, pair.host.kill, "memory", pydoca.IoFailedError)
 
 
 @pytest.mark.pydoca_case(

@@ -9,7 +9,7 @@ import pytest
 import pydoca
 from pydoca.qualify.bench import engines
 from pydoca.qualify.bench.delays import tail
-from pydoca.qualify.bench.relations import growth, setups, siblings, speeds, usual
+from pydoca.qualify.bench.relations import growth, setups, siblings, sizes, speeds, usual
 from pydoca.qualify.bench.rules import idle, notifications, wakes
 from pydoca.qualify.bench.sides import both_sides, has_link
 from pydoca.qualify.bench.tasks import late
@@ -99,13 +99,16 @@ def test_rests(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
 
 
 @pytest.mark.pydoca_case(
-    "PE-9", title="no way of an operation, and none of several objects, is far slower than another", levels=ALL
+    "PE-9", title="no way or size of an operation, and none of several objects, is far slower than another", levels=ALL
 )
-def test_speeds(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+def test_speeds(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     for name, ratio in speeds.ratios(pydoca_device).items():
         pydoca_measure.record(f"pe.ratio.{name}", ratio, unit="1", better="lower", max=4)
     for name, ratio in siblings.ratios(pydoca_device).items():
         pydoca_measure.record(f"pe.siblings.{name}", ratio, unit="1", better="lower", max=4)
+    largest = at(pydoca_run, smoke=1 << 20, quick=1 << 22, full=1 << 24)
+    for name, ratio in sizes.ratios(pydoca_device, largest).items():
+        pydoca_measure.record(f"pe.size.{name}", ratio, unit="1", better="lower", max=2)
 
 
 @pytest.mark.pydoca_case(

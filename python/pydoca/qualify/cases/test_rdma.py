@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import dma, rdma
+from pydoca.qualify.bench import dma, rdma, remote, waiting
 from pydoca.qualify.bench.delays import tail
 from pydoca.qualify.bench.rdma import addresses, lists, order
-from pydoca.qualify.bench.waiting import DeviceFault
+from pydoca.qualify.bench.rdma.pair import ACCESS
+from pydoca.qualify.bench.rules import deaths
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
+from pydoca.qualify.bench.zones import Zoned
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
+    from pydoca.qualify.session.pair import Pair
 
 pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("rdma")
 ALL = ("smoke", "quick", "full")
@@ -123,6 +127,28 @@ def test_lists(
 ) -> None:
     rounds = at(pydoca_run, smoke=50, quick=1000, full=10_000)
     pydoca_measure.record("rdma.lists", lists.check(pydoca_device, rounds, pydoca_random), unit="1", min=rounds)
+
+
+@pytest.mark.pydoca_case(
+    "RDMA-11", title="each access of memory fails once the process at the other end has died", levels=QUICK
+)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_dead_peer(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_measure: Measure) -> None:
+    other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
+    with Stand() as stand:
+        details, blob = other.call(remote.lend_rdma, other.device, other.side, 256)
+        here = Zoned(stand, pydoca_device, 256, ACCESS)
+        with duty("connect to another process"):
+            rdma = stand.enter_context(pydoca.Rdma(stand.engine(), pydoca_device))
+            link = rdma.export()
+            call = other.start(remote.connect_rdma, link.details)
+            link.connect(details)
+            link.established().wait(timeout=waiting.PATIENCE)
+            call.result()
+            there = stand.enter_context(pydoca_device.import_mmap(blob))
+        run = deaths.of_rdma(link, here, there, 256, stand)
+        seconds = deaths.check(run, other.kill, "RDMA memory", pydoca.ConnectionResetError, pydoca.NotConnectedError)
+    pydoca_measure.record("rdma.peer_death", seconds, unit="s", better="lower", max=10)
 
 
 @pytest.mark.pydoca_case("RDMA-LAT", title="latency of a write with nothing else in flight", levels=QUICK)

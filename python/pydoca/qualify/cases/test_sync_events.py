@@ -10,7 +10,7 @@ import pytest
 import pydoca
 from pydoca.qualify.bench import events, remote
 from pydoca.qualify.bench.delays import late_waits, tail
-from pydoca.qualify.bench.rules import waits
+from pydoca.qualify.bench.rules import deaths, waits
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at
@@ -112,6 +112,21 @@ def test_ends_of_waits(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_m
             pydoca_measure.record("sync_event.peer_death", time.monotonic() - begin, unit="s", better="lower", max=10)
         except pydoca.TimeOutError:
             raise DeviceFault("a wait for a process that was killed 10 s ago goes on") from None
+
+
+@pytest.mark.pydoca_case(
+    "SYN-8", title="each operation of an event whose owner has died gives the documented error", levels=QUICK
+)
+@pytest.mark.pydoca_needs("pair", "sim")
+@pytest.mark.parametrize("how", ["calls", "tasks"])
+def test_dead_owner(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_measure: Measure, how: str) -> None:
+    other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
+    with Stand() as stand:
+        blob = other.call(remote.lend_event, other.device, other.side)
+        make = deaths.of_event if how == "calls" else deaths.of_event_tasks
+        run = make(stand, pydoca_device, blob)
+        seconds = deaths.check(run, other.kill, "an event", pydoca.ConnectionResetError)
+    pydoca_measure.record(f"sync_event.owner_death.{how}", seconds, unit="s", better="lower", max=10)
 
 
 @pytest.mark.pydoca_case("SYN-5", title="set, add and get of the other side's event are exact", levels=ALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -82,7 +83,7 @@ def kinds(device: pydoca.Device) -> list[str]:
 def append(device: pydoca.Device, kind: str) -> int:
     """Checks that a task appends its result to its destination, one buf or a list; returns how many there were.
 
-    kind: "copy", "copy to the host", "digest", "read", "receive", "write", "addition" or "exchange".
+    kind: "copy", "copy to the host", "digest", "expansion", "read", "receive", "write", "addition" or "exchange".
     """
     with Stand() as stand:
         fill = FILLS[kind][1](stand, device)
@@ -103,7 +104,7 @@ def append(device: pydoca.Device, kind: str) -> int:
 def refuse(device: pydoca.Device, kind: str) -> int:
     """Checks that a destination that is too short makes the task fail, however it is submitted.
 
-    kind: "copy", "copy to the host", "digest", "read", "receive", "write", "addition" or "exchange".
+    kind: "copy", "copy to the host", "digest", "expansion", "read", "receive", "write", "addition" or "exchange".
     Returns how many destinations there were.
     """
     with Stand() as stand:
@@ -154,6 +155,28 @@ def _fitting(fill: Fill) -> Iterator[list[Section]]:
             yield [Section(3, data, 1), Section(0, 3 * data, size + 5)]
     if fill.longest > 2:
         yield [Section(0, 7, 1), Section(9, 3, size - 2), Section(1, 5, 1)]
+    for length in range(2, min(fill.longest, 3) + 1):
+        for shapes in itertools.product(_Shape, repeat=length):
+            if any(shape is not _Shape.FULL for shape in shapes):
+                yield _list_of(shapes, size)
+
+
+class _Shape(enum.Enum):
+    """An element of a list before the task: data without room, data with room, or room without data."""
+
+    FULL = enum.auto()
+    PART = enum.auto()
+    EMPTY = enum.auto()
+
+
+def _list_of(shapes: tuple[_Shape, ...], size: int) -> list[Section]:
+    """Elements of these shapes with a headroom of their own; the last one with room keeps some of it."""
+    open_ = sum(shape is not _Shape.FULL for shape in shapes)
+    room = size // open_ + 5
+    return [
+        Section(3 * place, 0 if shape is _Shape.EMPTY else 13 + place, 0 if shape is _Shape.FULL else room)
+        for place, shape in enumerate(shapes)
+    ]
 
 
 def _too_short(fill: Fill) -> Iterator[list[Section]]:

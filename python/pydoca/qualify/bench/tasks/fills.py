@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pydoca
+from pydoca.qualify.bench.compress import deflated
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.rdma.pair import Pair, see
 from pydoca.qualify.bench.sides import has_link, names_of_link
@@ -83,6 +84,22 @@ class _Digest(Fill):
 
     def make(self, dst: pydoca.Buf, submit: bool) -> pydoca.Task:
         return self._sha.hash(self._src, dst, "sha256", submit=submit)
+
+
+class _Expansion(Fill):
+    """The plain data of a DEFLATE stream."""
+
+    def __init__(self, stand: Stand, device: pydoca.Device) -> None:
+        super().__init__(stand, device)
+        self.result = prbs31(_SIZE, 14).tobytes()
+        self.longest = pydoca.Compress.max_decompress_deflate_buf_list_len(device.info)
+        pe, inventory = stand.engine(), stand.bufs(1)
+        with duty("start the compression engine"):
+            self._compress = stand.enter_context(pydoca.Compress(pe, device, num_tasks=1))
+        self._src = stand.keep(inventory.get_by_data(stand.enter_context(device.mmap(deflated(self.result, "runs")))))
+
+    def make(self, dst: pydoca.Buf, submit: bool) -> pydoca.Task:
+        return self._compress.decompress_deflate(self._src, dst, submit=submit)
 
 
 class _Rdma(Fill):
@@ -182,6 +199,7 @@ FILLS: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[Stand, pyd
     "copy": (lambda info: info.supports("dma"), _Copy),
     "copy to the host": (lambda info: info.supports("dma") and has_link(info), _CopyAcross),
     "digest": (lambda info: info.supports("sha"), _Digest),
+    "expansion": (lambda info: info.supports("compress"), _Expansion),
     "read": (lambda info: info.supports("rdma"), _Read),
     "receive": (lambda info: info.supports("rdma"), _Receive),
     "write": (lambda info: info.supports("rdma"), _Write),
