@@ -363,9 +363,15 @@ def beginnings(sides: Sides) -> None:
     """A client waits for its server, and gives up in time; each of two servers has its client; one reader sleeps."""
     with Stand() as stand:
         pe, names = stand.engine(), (fresh_name(), fresh_name())
-        alone = comch.Client(pe, sides.host, names[0], timeout=_SECONDS, num_send_tasks=_FEW)
-        stand.callback(alone.close)
-        _require_time_out(alone.__enter__, "a client's start")
+        alone: comch.Client
+
+        def start() -> None:
+            nonlocal alone  # a client that gave up is closed
+            alone = comch.Client(pe, sides.host, names[0], timeout=_SECONDS, num_send_tasks=_FEW)
+            stand.callback(alone.close)
+            alone.__enter__()
+
+        _require_time_out(start, "a client's start")
         if (alone.state, alone.failure, alone.timeout) != (_State.IDLE, pydoca.Status.TIME_OUT, _SECONDS):
             raise DeviceFault(f"a client without a server is {alone.state.name} after {alone.failure.name}")
         early = [_client(pe, sides, name) for name in reversed(names)]
