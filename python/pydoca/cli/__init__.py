@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import codecs
 import contextlib
-import errno
 import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from pydoca import _log
 from pydoca.cli._errors import describe, exit_code
@@ -18,13 +18,14 @@ from pydoca.cli._parser import parse
 
 __all__ = ["main"]
 
-_ERRORS_OF_WRITE = {errno.EAGAIN, errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
+_errors_of_output: list[OSError] = []
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0, 1 after an error, 130 after Ctrl-C; 2 for a wrong command line."""
     _replace_closed_streams()
     _accept_all_characters()
+    _note_errors_of_output()
     shows_where = bool(os.environ.get("PYDOCA_DEBUG"))
     arguments = argparse.Namespace()
     try:
@@ -84,21 +85,35 @@ def _as_named(error: UnicodeError) -> tuple[str | bytes, int]:
     return codecs.backslashreplace_errors(error)
 
 
+def _note_errors_of_output() -> None:
+    """Keeps the errors of writes to standard output apart from those of files, as they do not name their file."""
+    output = sys.stdout.buffer if isinstance(sys.stdout, io.TextIOWrapper) else None
+    raw: Any = getattr(output, "raw", output)  # python -u has no buffer between
+    if not isinstance(raw, io.FileIO):
+        return
+    write = raw.write
+
+    def noting(data: Any) -> int | None:
+        try:
+            return write(data)
+        except OSError as error:
+            _errors_of_output.append(error)
+            raise
+
+    raw.write = noting  # type: ignore[method-assign]
+
+
 def _is_of_output(error: BaseException) -> bool:
-    """Whether standard output could not be written, which such an error does not say. It is forgotten then: the
-    interpreter must not report that once more when it flushes at exit.
+    """Whether standard output could not be written. It is forgotten then: the interpreter must not report that once
+    more when it flushes at exit.
     """
     if not isinstance(error, OSError) or error.filename is not None:
         return False
     try:
-        sys.stdout.flush()  # raises again for what could not be written, unless nothing is kept back (python -u)
-        if not isinstance(error, BrokenPipeError) and not (_keeps_nothing_back() and error.errno in _ERRORS_OF_WRITE):
+        sys.stdout.flush()  # raises again for what could not be written, if it was kept
+        if not isinstance(error, BrokenPipeError) and not _errors_of_output:
             return False
     except OSError:
         pass
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return True
-
-
-def _keeps_nothing_back() -> bool:
-    return isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.write_through
