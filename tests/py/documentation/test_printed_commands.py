@@ -6,7 +6,9 @@ Two lists name the commands that this file does not run: those of another test, 
 import fnmatch
 import os
 import re
+import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,8 +59,9 @@ NOT_RUN = {
     "git tag": "releases",
     "python -W error": "is an option for the reader's program",
 }
-if os.geteuid() != 0:
-    NOT_RUN["unshare "] = "needs root"
+IN_NAMESPACES = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "true"]
+if subprocess.run(IN_NAMESPACES, stderr=subprocess.DEVNULL).returncode != 0:
+    NOT_RUN["unshare "] = "needs root, and a root directory that is a mount"
 
 # Two commands that meet: they follow each other on a page, and run at the same time.
 HALVES = ("pydoca copy --side", "pydoca copy --transport", "pydoca sync-event", "unshare ")
@@ -95,11 +98,14 @@ class Terminal:
         )
 
     def run(self, together: list[tuple[str, str]]) -> None:
-        processes = [self.start(command) for command, _ in together]
-        for (command, shown), process in zip(together, processes, strict=True):
-            output, errors = process.communicate(timeout=150)
-            assert process.returncode == 0, f"{command}: {errors}"
-            check_shown(shown, output)
+        with ExitStack() as stack:
+            processes = [stack.enter_context(self.start(command)) for command, _ in together]
+            for process in processes:
+                stack.callback(process.kill)
+            for (command, shown), process in zip(together, processes, strict=True):
+                output, errors = process.communicate(timeout=150)
+                assert process.returncode == 0, f"{command}: {errors}"
+                check_shown(shown, output)
         self.exports += [command for command, _ in together if command.startswith("export ")]
 
 

@@ -95,7 +95,7 @@ def test_pkg_config_builds_a_program_that_finds_the_library(prefix, tmp_path):
     ask = ["pkg-config", "--cflags", "--libs", "pydoca"]
     flags = run(*ask, PKG_CONFIG_PATH=str(description.parent))
     program = tmp_path / "copy"
-    line = f'g++ "{ROOT}/examples/dma_copy.cpp" {flags.strip()} -o "{program}"'
+    line = f'g++ -std=c++20 "{ROOT}/examples/dma_copy.cpp" {flags.strip()} -o "{program}"'
     run("bash", "-c", line)
     assert run(program, "to print").strip() == "to print"
 
@@ -105,7 +105,7 @@ def test_components_are_those_that_were_built(prefix, tmp_path):
         "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
         "find_package(pydoca 0.1 REQUIRED COMPONENTS sim ${WANTED})\n"
     )
-    line = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    line = ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
     run(*line)
     done = subprocess.run([*line, "-DWANTED=quantum"], capture_output=True, text=True)
     assert done.returncode != 0

@@ -22,7 +22,7 @@ def run(tmp_path, *words):
     done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280)
     found = [json.loads(text) for text in done.stdout.splitlines()]
     wrong = [each for each in found if each["verdict"] not in ("PASS", "UNJUDGED", "SKIPPED")]
-    assert (done.returncode, wrong) == (0, []), done.stderr
+    assert (done.returncode, wrong) == (0, []), f"{wrong}\n{done.stderr}"
     verdicts: dict[str, set[str]] = {}
     for each in found:
         verdicts.setdefault(each["id"], set()).add(each["verdict"])
