@@ -43,7 +43,8 @@ Status Task::submit(SubmitFlags flags) noexcept {
 
 /// An engine may take over the thread; the fast check then succeeds.
 Status Task::submit_after_check(SubmitFlags flags) noexcept {
-  return context_->engine_->check_thread() == Status::success ? submit_now(flags) : refuse(Status::not_permitted);
+  const Status thread = context_->engine_->check_thread();
+  return thread == Status::success ? submit_now(flags) : refuse(thread);
 }
 
 /// A completion of the task then takes the way of a detour, so that completions that no trace records pay nothing.
@@ -87,6 +88,8 @@ std::string Task::explain(Status status) const {
       breaks_limit(&violation);
       return detail::explain(violation, context_->device()->info());
     }
+    case Status::not_permitted:
+      return context_->engine_->describe_thread();
     case Status::in_use:
       return "another task is filling the same destination; wait for its completion";
     case Status::bad_state:
@@ -99,7 +102,7 @@ std::string Task::explain(Status status) const {
       if (state_ == State::claimed) {
         return "it belongs to an instance of a graph that is running; wait for its end";
       }
-      return context_->state() == ContextState::running ? "its progress engine belongs to the parent of this process"
+      return context_->state() == ContextState::running ? context_->engine_->describe_thread()
                                                         : context_->explain_not_running();
     case Status::again:
       return "the queue is full; progress, then try again";

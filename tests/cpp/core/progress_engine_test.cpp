@@ -1,3 +1,4 @@
+#include "pydoca/handles.hpp"
 #include <pydoca/progress_engine.hpp>
 
 #include "detail/ready_node.hpp"
@@ -312,13 +313,16 @@ TEST_F(ProgressEngineTest, LosesNothingThatSeveralThreadsHandOver) {
 
 TEST_F(ProgressEngineTest, IsOfNoUseInAForkedChild) {
   submit_small(1, 0);
-  DmaMemcpyTask& task = rig.task(nullptr, nullptr);
+  const BufRef src(bufs.by_data(src_memory, 0, 64));
+  const BufRef dst(bufs.by_addr(dst_memory, 64, 64));
+  DmaMemcpyTask& task = rig.task(src.get(), dst.get());
   wait_until_other_threads_sleep();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     const bool refused = pe->check_thread() == Status::bad_state && pe->progress() == 0 && pe->drain(1) == 0 &&
-                         task.submit() == Status::not_permitted &&
+                         task.submit() == Status::bad_state && task.try_submit() == Status::bad_state &&
+                         task.explain(Status::bad_state).find("fork") != std::string::npos &&
                          pe->describe_thread().find("fork") != std::string::npos &&
                          pe->submit_threadsafe(task) == Status::bad_state &&
                          thrown_by([&] { return rig.dma->stop(); }) == Status::bad_state;

@@ -35,6 +35,16 @@ TEST_F(TaskTest, IsTakenAndFreedInTheThreadOfItsEngineOnly) {
 }
 #endif
 
+TEST_F(TaskTest, SaysWhichThreadMaySubmitIt) {
+  DmaMemcpyTask& task = rig.task(small_src(), small_dst());
+  rig.pe->progress();  // the engine is this thread's
+  std::thread([&] {
+    EXPECT_EQ(task.submit(), Status::not_permitted);
+    EXPECT_THAT(task.explain(Status::not_permitted), testing::HasSubstr("belongs to thread"));
+  }).join();
+  EXPECT_EQ(task.free(), Status::success);
+}
+
 TEST_F(TaskTest, IsIdleThenSubmittedThenIdleThenFree) {
   rig.free_tasks = false;
   DmaMemcpyTask& task = rig.task(small_src(), small_dst(), 42);
