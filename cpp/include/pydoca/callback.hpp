@@ -8,28 +8,45 @@
 
 namespace pydoca::detail {
 
+/// False, in an assertion that only the use of a template fails.
+template <typename>
+inline constexpr bool always_false = false;
+
 /// A callback whose object is of the type that the engine knows.
 struct AsGiven {};
+
+/// The types of a program's parameter for user data. A smaller number would lose a part of them.
+template <typename Wanted>
+inline constexpr bool is_user_data = std::is_pointer_v<Wanted> || std::is_enum_v<Wanted> ||
+                                     (std::is_integral_v<Wanted> && sizeof(Wanted) == sizeof(std::uint64_t));
 
 /// An argument of the engine as a parameter of the program's function. Object: what Given& is, when it is a base.
 template <typename Wanted, typename Object, typename Given>
 Wanted argument_as(Given&& given) noexcept {
   using Plain = std::remove_cvref_t<Given>;
-  if constexpr (std::is_same_v<Plain, std::uint64_t> && std::is_pointer_v<Wanted>) {
-    return reinterpret_cast<Wanted>(static_cast<std::uintptr_t>(given));
+  if constexpr (std::is_same_v<Plain, std::uint64_t>) {
+    static_assert(is_user_data<Wanted>, "user data arrives as a pointer, an enumerator or an integer of 64 bits");
+    if constexpr (std::is_pointer_v<Wanted>) {
+      return reinterpret_cast<Wanted>(static_cast<std::uintptr_t>(given));
+    } else if constexpr (is_user_data<Wanted>) {
+      return static_cast<Wanted>(given);
+    }
   } else if constexpr (std::is_base_of_v<Plain, Object> && std::is_convertible_v<Object&, Wanted>) {
     return static_cast<Object&>(given);
   } else {
-    static_assert(std::is_same_v<Plain, std::uint64_t> || std::is_convertible_v<Given, Wanted>,
+    static_assert(std::is_convertible_v<Given, Wanted>,
                   "the callback has a parameter of another type than the engine gives");
-    return static_cast<Wanted>(given);
+    return static_cast<Given&&>(given);
   }
 }
+
+template <typename Function>
+concept HasOneCallOperator = requires { &Function::operator(); };
 
 /// Function, an empty class, as a function with the signature of the engine.
 template <typename CallOperator, typename Object>
 struct Adapter {
-  static_assert(!std::is_same_v<CallOperator, CallOperator>,
+  static_assert(always_false<CallOperator>,
                 "a callback is a noexcept function, with the parameters that the header names; the last ones may be "
                 "left out");
 };
@@ -51,7 +68,9 @@ struct Adapter<Result (Function::*)(Wanted...) const noexcept, Object> {
 };
 
 template <auto function>
-struct Calls;
+struct Calls {
+  static_assert(always_false<decltype(function)>, "calls<f> takes a noexcept function that is not a member of a class");
+};
 
 template <typename Result, typename... Arguments, Result (*function)(Arguments...) noexcept>
 struct Calls<function> {
@@ -83,9 +102,9 @@ class Callback;
 /// * a function of that kind: calls<copied>
 /// * a pointer to a function with exactly these parameters: a Raw.
 ///
-/// The first two have the program's types: user data may be a pointer, a number or an enumerator, as the program made
-/// it (as_user_data()), the object may be an Object, which is derived from what the engine knows, and the last
-/// parameters may be left out. The call costs what a Raw costs.
+/// The first two have the program's types: user data may be a pointer, a number of 64 bits or an enumerator, as the
+/// program made it (as_user_data()), the object may be an Object, which is derived from what the engine knows, and the
+/// last parameters may be left out. The call costs what a Raw costs.
 template <typename Result, typename... Given, typename Object>
 class Callback<Result(Given...), Object> {
  public:
@@ -94,11 +113,17 @@ class Callback<Result(Given...), Object> {
   constexpr Callback(std::nullptr_t = nullptr) noexcept {}
   constexpr Callback(Raw function) noexcept : function_(function) {}
   template <typename Function>
-    requires std::is_class_v<Function>
+    requires std::is_class_v<Function> && detail::HasOneCallOperator<Function>
   constexpr Callback(Function) noexcept
       : function_(&detail::Adapter<decltype(&Function::operator()), Object>::template call<Result, Given...>) {
     static_assert(std::is_empty_v<Function> && std::is_default_constructible_v<Function>,
                   "a callback captures nothing: hand over what it needs as user data");
+  }
+  template <typename Function>
+    requires(std::is_class_v<Function> && !detail::HasOneCallOperator<Function>)
+  constexpr Callback(Function) noexcept {
+    static_assert(detail::always_false<Function>,
+                  "a callback has one call operator, and names the types of its parameters");
   }
   /// calls<function> says this with the types of the function.
   template <typename... Arguments>

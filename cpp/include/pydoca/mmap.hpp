@@ -46,9 +46,9 @@ namespace pydoca {
 // Aligned, as each buf that is got or given back writes to its map: maps of two threads share no cache line.
 class alignas(64) Mmap {
  public:
-  /// Called by close() or the destructor, in their thread, where the map was started since the callback was set. addr
-  /// and len: the range, in bytes.
-  using FreeCallback = Callback<void(void* addr, std::size_t len, std::uint64_t user_data)>;
+  /// Called by close() or the destructor, in their thread, where the map was started since the callback was set.
+  /// memory: the range.
+  using FreeCallback = Callback<void(std::span<std::byte> memory, std::uint64_t user_data)>;
   static constexpr std::uint32_t default_max_num_devices = 8;
 
   /// A stopped map without range and devices, with the permissions local_read_write (doca_mmap_create).

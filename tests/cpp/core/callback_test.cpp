@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <type_traits>
+#include <vector>
 
 namespace pydoca {
 namespace {
@@ -83,6 +84,10 @@ TEST(Callback, MayBeEmpty) {
 static_assert(!std::is_constructible_v<OfObject, void (*)(Object&, int*) noexcept>);
 static_assert(!std::is_constructible_v<OfObject, void (*)(Base&, std::uint64_t, std::uint64_t)>);
 static_assert(!std::is_constructible_v<TaskCallback<Task>, void (*)(Task&, std::uint64_t, std::uint64_t)>);
+// User data keep all of their bits; a free callback has the length beside the address, not as user data.
+static_assert(detail::is_user_data<Answer> && detail::is_user_data<std::int64_t> && detail::is_user_data<int*>);
+static_assert(!detail::is_user_data<std::uint32_t> && !detail::is_user_data<bool> && !detail::is_user_data<double>);
+static_assert(!detail::is_user_data<std::vector<int>> && !detail::is_user_data<Object&>);
 static_assert(sizeof(OfObject) == sizeof(void*) && std::is_trivially_copyable_v<OfObject>);
 
 }  // namespace

@@ -515,7 +515,7 @@ void map_freed(Stage& stage) {
   hold_memory(stage);
   Mmap& map = *stage.get<Mmap>("map");
   map.stop();
-  map.set_free_callback([](void*) noexcept {
+  map.set_free_callback([](std::span<std::byte>) noexcept {
     Stage::called("map");
     Stage::drop();
   });

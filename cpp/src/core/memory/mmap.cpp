@@ -97,7 +97,7 @@ void Mmap::close() {
   const std::shared_ptr<const void> owner = std::move(owner_);
   const FreeCallback callback = std::exchange(free_callback_, nullptr);
   if (callback_due_ && callback != nullptr) {
-    callback(reinterpret_cast<void*>(addr_), len_, free_user_data_);  // may drop this map
+    callback({reinterpret_cast<std::byte*>(addr_), len_}, free_user_data_);  // may drop this map
   }
 }
 

@@ -133,7 +133,7 @@ TEST_F(BufInventoryTest, ABufKeepsItsMapAlive) {
     auto own = Mmap::create();
     own->add_device(device_);
     own->set_memrange(bytes.data(), bytes.size());
-    own->set_free_callback([](void*, std::size_t, int* count) noexcept { ++*count; }, as_user_data(&ended));
+    own->set_free_callback([](std::span<std::byte>, int* count) noexcept { ++*count; }, as_user_data(&ended));
     own->start();
     ASSERT_EQ(bufs.inventory->get_by_addr(own, address_of(bytes.data()), 64, buf), Status::success);
     EXPECT_EQ(own->num_bufs(), 1U);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <limits>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -157,7 +158,7 @@ TEST_F(BufPoolTest, ABufKeepsItsPoolAndMapAlive) {
     auto own = Mmap::create();
     own->add_device(device_);
     own->set_memrange(bytes.data(), bytes.size());
-    own->set_free_callback([](void*, std::size_t, int* count) noexcept { ++*count; }, as_user_data(&ended));
+    own->set_free_callback([](std::span<std::byte>, int* count) noexcept { ++*count; }, as_user_data(&ended));
     own->start();
     const auto pool = BufPool::create(2, 32, std::move(own));
     pool->start();
@@ -211,7 +212,7 @@ TEST_F(BufPoolTest, TheLastOfSeveralThreadsEndsAMapThatTheProgramLetGo) {
   auto mmap = Mmap::create();
   mmap->add_device(device_);
   mmap->set_memrange(bytes.data(), bytes.size());
-  mmap->set_free_callback([](void*, std::size_t, int* count) noexcept { ++*count; }, as_user_data(&ended));
+  mmap->set_free_callback([](std::span<std::byte>, int* count) noexcept { ++*count; }, as_user_data(&ended));
   mmap->enable_thread_safety();
   mmap->start();
   std::vector<std::thread> threads;

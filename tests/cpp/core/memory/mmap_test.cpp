@@ -7,6 +7,7 @@
 
 #include <array>
 #include <limits>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -208,7 +209,7 @@ TEST_F(MmapTest, RefusesToStopOrCloseWhileBufsLive) {
 TEST_F(MmapTest, WithThreadSafetyIsClosedWhileBufsLiveAndReleasedAfterThem) {
   int runs = 0;
   auto mmap = configured();
-  mmap->set_free_callback([](void*, std::size_t, int* count) noexcept { ++*count; }, as_user_data(&runs));
+  mmap->set_free_callback([](std::span<std::byte>, int* count) noexcept { ++*count; }, as_user_data(&runs));
   mmap->enable_thread_safety();
   EXPECT_TRUE(mmap->is_thread_safe());
   mmap->start();
@@ -306,8 +307,8 @@ TEST_F(MmapTest, RunsTheFreeCallbackOnceIfItWasEverStarted) {
     void* addr = nullptr;
     std::size_t len = 0;
   } freed;
-  const Mmap::FreeCallback callback = [](void* addr, std::size_t len, Freed* seen) noexcept {
-    *seen = {.runs = seen->runs + 1, .addr = addr, .len = len};
+  const Mmap::FreeCallback callback = [](std::span<std::byte> memory, Freed* seen) noexcept {
+    *seen = {.runs = seen->runs + 1, .addr = memory.data(), .len = memory.size()};
   };
   {
     const auto never_started = configured();
@@ -334,7 +335,7 @@ TEST_F(MmapTest, RunsAFreeCallbackOnlyIfItWasStartedAfterIt) {
     const auto mmap = configured();
     mmap->start();
     mmap->stop();
-    mmap->set_free_callback([](void*, std::size_t, int* count) noexcept { ++*count; }, as_user_data(&runs));
+    mmap->set_free_callback([](std::span<std::byte>, int* count) noexcept { ++*count; }, as_user_data(&runs));
   }
   EXPECT_EQ(runs, 0);
 }
