@@ -123,6 +123,7 @@ class alignas(64) Buf : private Segment {
   friend class BufSource;
   friend class detail::Operands;
   Buf() = default;
+  ~Buf() = default;
   /// Gives every element of this list back.
   [[gnu::noinline]] void put_back_list() noexcept;
   void change_holds(std::int32_t change) noexcept {

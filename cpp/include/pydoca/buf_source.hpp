@@ -79,8 +79,12 @@ class alignas(64) BufSource {
   /// The end of what only bufs had kept; null for what others keep.
   [[gnu::noinline, gnu::cold]] static void end(BufSource* source, Mmap* mmap) noexcept;
 
+  /// A program cannot end a buf; this class can.
+  struct Delete {
+    void operator()(Buf* bufs) const noexcept { delete[] bufs; }
+  };
   struct Slab {
-    std::unique_ptr<Buf[]> bufs;
+    std::unique_ptr<Buf[], Delete> bufs;
     std::size_t count;
   };
 

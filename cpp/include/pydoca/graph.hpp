@@ -175,7 +175,6 @@ class GraphInstance {
     std::uint64_t ended = 0;
   };
 
-  ~GraphInstance();
   GraphInstance(const GraphInstance&) = delete;
   GraphInstance& operator=(const GraphInstance&) = delete;
 
@@ -217,6 +216,7 @@ class GraphInstance {
 
  protected:
   explicit GraphInstance(Graph& graph) noexcept;
+  ~GraphInstance();
 
   std::unique_ptr<detail::InstanceRun> run_;
 

@@ -6,8 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 namespace pydoca {
 namespace {
+
+// The engine's memory ends by the engine: a program cannot delete what it was lent.
+static_assert(!std::is_destructible_v<Buf> && !std::is_destructible_v<Task>);
+static_assert(!std::is_destructible_v<GraphInstance>);
 
 class Handles : public DmaTest {
  protected:

@@ -15,7 +15,7 @@ void BufSource::add_descriptors(std::size_t count) {
   }
   try {
     slabs_.reserve(slabs_.size() + 1);
-    slabs_.push_back({std::unique_ptr<Buf[]>(new Buf[count]), count});
+    slabs_.push_back({std::unique_ptr<Buf[], Delete>(new Buf[count]), count});
   } catch (const std::bad_alloc&) {
     throw Error(Status::no_memory, detail::concat(noun_, ": no memory for ", count, " descriptors"));
   }
