@@ -20,7 +20,7 @@ class TaskPool;
 /// Tasks so far. Two counters tell how many are in flight, so that statistics cost a task nothing.
 class TaskCounts {
  public:
-  std::size_t inflight() const noexcept { return static_cast<std::size_t>(submitted_ - ended_); }
+  std::size_t inflight() const noexcept { return submitted_ - ended_; }
   TaskStats stats() const noexcept { return {submitted_, ended_ - failed_ - cancelled_, failed_, cancelled_}; }
 
   void submit() noexcept { ++submitted_; }

@@ -30,7 +30,8 @@ using TaskRef = std::unique_ptr<Kind, GiveBack>;
 using InstanceRef = std::unique_ptr<GraphInstance, GiveBack>;
 
 /// Lets a function that hands out a pointer through a reference fill a handle:
-/// inventory->get_by_data(map, map->addr(), length, Into(buf)). The handle has the pointer after the whole expression.
+/// inventory->get_by_data(map, map->addr(), length, Into(buf)). The handle has the pointer after the whole expression,
+/// and what it had before until then: reset it first where that is what the pool lacks.
 template <class Handle>
 class Into {
  public:

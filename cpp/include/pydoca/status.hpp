@@ -65,7 +65,8 @@ class Error : public std::runtime_error {
   Status status_;
 };
 
-/// Throws an Error unless status is success: "what: error_descr(status)", for programs that prefer exceptions.
+/// Throws an Error unless status is success: "what: error_descr(status)", for programs that prefer exceptions. Also for
+/// in_progress, with which Context::start() and stop() may answer: look at that before.
 void require(Status status, std::string_view what);
 
 }  // namespace pydoca

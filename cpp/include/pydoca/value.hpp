@@ -68,7 +68,7 @@ struct Value {
 /// As messages show it: 'text', 25, 1.5, True, [1, 2], {'key': 'text'}.
 [[nodiscard]] std::string text_of(const Value& value);
 
-/// The system could not read a file.
+/// The system could not read a file: its status is that of errno, such as not_found for ENOENT.
 class FileError : public Error {
  public:
   FileError(int error, std::string path);
