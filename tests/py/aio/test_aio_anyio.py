@@ -13,7 +13,7 @@ def test_an_await_ends_when_the_device_has_let_go(run, rig):
         copy = rig.held()
         with anyio.CancelScope() as scope:
             asyncio.get_running_loop().call_soon(scope.cancel)
-            asyncio.get_running_loop().call_later(0.05, rig.release)
+            asyncio.get_running_loop().call_later(0.4, rig.release)
             await copy
         assert scope.cancelled_caught
         assert copy.done
@@ -28,7 +28,7 @@ def test_several_tasks_end_when_the_device_has_let_go(run, rig):
         async with anyio.create_task_group() as group:
             group.start_soon(rig.pe.gather, copies)
             await rig.turns()
-            asyncio.get_running_loop().call_later(0.05, rig.release)
+            asyncio.get_running_loop().call_later(0.4, rig.release)
             group.cancel_scope.cancel()
         assert all(copy.done for copy in copies)
 

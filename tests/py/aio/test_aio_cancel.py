@@ -256,7 +256,7 @@ def test_the_slot_of_a_cancelled_await_is_there_for_another_task(run, make_rig):
     async def main():
         task = rig.held()
         for _ in range(3):
-            asyncio.get_running_loop().call_later(0.02, rig.release)
+            asyncio.get_running_loop().call_later(0.4, rig.release)  # long after the cancellation
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(task, 0.01)
             task.dst.reset_data_len()
@@ -267,7 +267,7 @@ def test_the_slot_of_a_cancelled_await_is_there_for_another_task(run, make_rig):
             rig.copy()
         task.dst.reset_data_len()
         task.submit(pydoca.SubmitFlags.NONE)
-        asyncio.get_running_loop().call_later(0.02, rig.release)
+        asyncio.get_running_loop().call_later(0.4, rig.release)  # long after the cancellation
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(task, 0.01)
         await rig.copy()
