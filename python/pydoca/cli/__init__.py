@@ -18,14 +18,12 @@ from pydoca.cli._parser import parse
 
 __all__ = ["main"]
 
-_errors_of_output: list[OSError] = []
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0, 1 after an error, 130 after Ctrl-C; 2 for a wrong command line."""
     _replace_closed_streams()
     _accept_all_characters()
-    _note_errors_of_output()
+    errors_of_output = _errors_of_output()
     shows_where = bool(os.environ.get("PYDOCA_DEBUG"))
     arguments = argparse.Namespace()
     try:
@@ -39,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _log.drain()  # shows what led to the error before the error
         if shows_where:
             raise
-        if not _is_of_output(error):
+        if not _is_of_output(error, errors_of_output):
             print(f"pydoca: {describe(error)}", file=sys.stderr)
         elif not isinstance(error, BrokenPipeError):
             print(f"pydoca: standard output: {describe(error)}", file=sys.stderr)
@@ -85,25 +83,27 @@ def _as_named(error: UnicodeError) -> tuple[str | bytes, int]:
     return codecs.backslashreplace_errors(error)
 
 
-def _note_errors_of_output() -> None:
-    """Keeps the errors of writes to standard output apart from those of files, as they do not name their file."""
+def _errors_of_output() -> list[OSError]:
+    """A list that gets the errors of writes to standard output from now on: like those of other files, they do not
+    name their file.
+    """
+    found: list[OSError] = []
     output = sys.stdout.buffer if isinstance(sys.stdout, io.TextIOWrapper) else None
     raw: Any = getattr(output, "raw", output)  # python -u has no buffer between
-    if not isinstance(raw, io.FileIO):
-        return
-    write = raw.write
 
     def noting(data: Any) -> int | None:
         try:
-            return write(data)
+            return io.FileIO.write(raw, data)
         except OSError as error:
-            _errors_of_output.append(error)
+            found.append(error)
             raise
 
-    raw.write = noting  # type: ignore[method-assign]
+    if isinstance(raw, io.FileIO):
+        raw.write = noting  # type: ignore[method-assign]
+    return found
 
 
-def _is_of_output(error: BaseException) -> bool:
+def _is_of_output(error: BaseException, noted: list[OSError]) -> bool:
     """Whether standard output could not be written. It is forgotten then: the interpreter must not report that once
     more when it flushes at exit.
     """
@@ -111,7 +111,7 @@ def _is_of_output(error: BaseException) -> bool:
         return False
     try:
         sys.stdout.flush()  # raises again for what could not be written, if it was kept
-        if not isinstance(error, BrokenPipeError) and not _errors_of_output:
+        if not isinstance(error, BrokenPipeError) and not noted:
             return False
     except OSError:
         pass

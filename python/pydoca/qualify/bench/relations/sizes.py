@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import random
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import pydoca
-from pydoca.qualify.bench import compress, dma, waiting
+from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import prbs31
 from pydoca.qualify.bench.rdma.pair import Pair
-from pydoca.qualify.bench.sides import both_sides, has_link
-from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
+from pydoca.qualify.bench.sides import has_link
+from pydoca.qualify.bench.tasks import operations
+from pydoca.qualify.bench.waiting import Stand, duty
 from pydoca.qualify.bench.zones import require_equal
 
 _SMALL = 1 << 16
@@ -57,52 +56,8 @@ def _ratio(small: _Run, large: _Run, pieces: int) -> float:
     return whole / (plain + _START)
 
 
-def _copy(stand: Stand, device: pydoca.Device, size: int) -> _Run:
-    return dma.Copies(stand, device, dma.local(stand, device, size), size, 1).run_one
-
-
-def _copy_across(stand: Stand, device: pydoca.Device, size: int, *, read: bool) -> _Run:
-    sides = stand.enter_context(both_sides(device))
-    return dma.Copies(stand, sides.dpu, dma.remote(stand, sides.dpu, sides.host, size, read=read), size, 1).run_one
-
-
-def _hash(stand: Stand, device: pydoca.Device, size: int) -> _Run:
-    data = prbs31(size, 1).tobytes()
-    digest, expected = stand.enter_context(pydoca.alloc(32)), hashlib.sha256(data).digest()
-    pe, inventory, what = stand.engine(), stand.bufs(2), f"a digest of {size} bytes"
-    with duty(what):
-        sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=1))
-        src = stand.keep(inventory.get_by_data(stand.enter_context(device.mmap(data))))
-        dst = stand.keep(inventory.get_by_addr(stand.enter_context(device.mmap(digest))))
-        task = sha.hash(src, dst, "sha256", submit=False)
-    stand.callback(task.free)
-
-    def run_one() -> int:
-        dst.reset_data_len()
-        taken = waiting.time_of(task, what)
-        if digest[:] != expected:
-            raise DeviceFault(f"{what} differs from hashlib's")
-        return taken
-
-    return run_one
-
-
-def _expand(stand: Stand, device: pydoca.Device, size: int) -> _Run:
-    plain, what = (prbs31(4096, 5).tobytes() * (size // 4096 + 1))[:size], f"an expansion to {size} bytes"
-    streams = compress.Streams(stand, device, size)
-    task = streams.task(compress.deflated(plain, "own codes"), size, stand, random.Random(1))
-    dst = task.dst
-    assert dst is not None
-
-    def run_one() -> int:
-        for buf in dst:
-            buf.reset_data_len()
-        taken = waiting.time_of(task, what)
-        if streams.target.data(0, size).tobytes() != plain:
-            raise DeviceFault(f"{what}: the plain data differ from zlib's")
-        return taken
-
-    return run_one
+def _polled(make: Callable[..., _Run], stand: Stand, device: pydoca.Device, size: int, **keys: bool) -> _Run:
+    return make(stand, device, waiting.poll, size, **keys)
 
 
 def _transfer(stand: Stand, device: pydoca.Device, size: int, *, read: bool) -> _Run:
@@ -145,17 +100,17 @@ _MOVERS: dict[
         Callable[[pydoca.Device], int],  # the most bytes of one operation
     ],
 ] = {
-    "copy": (lambda device: device.info.supports("dma"), _copy, _of_copies),
-    "copy.read": (_copies_across_are_there, partial(_copy_across, read=True), _of_copies),
-    "copy.write": (_copies_across_are_there, partial(_copy_across, read=False), _of_copies),
+    "copy": (lambda device: device.info.supports("dma"), partial(_polled, operations.copy), _of_copies),
+    "copy.read": (_copies_across_are_there, partial(_polled, operations.copy_across, read=True), _of_copies),
+    "copy.write": (_copies_across_are_there, partial(_polled, operations.copy_across, read=False), _of_copies),
     "digest": (
         lambda device: device.info.supports("sha"),
-        _hash,
+        partial(_polled, operations.digest),
         lambda device: pydoca.Sha.max_src_buf_size(device.info),
     ),
     "expansion": (
         lambda device: device.info.supports("compress"),
-        _expand,
+        partial(_polled, operations.expansion),
         lambda device: pydoca.Compress.max_decompress_deflate_buf_size(device.info),
     ),
     "rdma.read": (lambda device: device.info.supports("rdma"), partial(_transfer, read=True), _of_rdma),

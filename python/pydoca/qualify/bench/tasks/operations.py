@@ -35,51 +35,55 @@ def operations(stand: Stand, device: pydoca.Device, wait: Wait = waiting.poll) -
     return {name: make(stand, device, wait) for name, (has, make) in OPERATIONS.items() if has(device)}
 
 
-def _copy(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
-    copies = dma.Copies(stand, device, dma.local(stand, device, _SIZE), _SIZE, 1)
+def copy(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -> Callable[[], int]:
+    copies = dma.Copies(stand, device, dma.local(stand, device, size), size, 1)
     return partial(copies.run_one_by, wait)
 
 
-def _copy_across(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
+def copy_across(
+    stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE, *, read: bool = True
+) -> Callable[[], int]:
     sides = stand.enter_context(both_sides(device))
-    ends = dma.remote(stand, sides.dpu, sides.host, _SIZE, read=True)
-    return partial(dma.Copies(stand, sides.dpu, ends, _SIZE, 1).run_one_by, wait)
+    ends = dma.remote(stand, sides.dpu, sides.host, size, read=read)
+    return partial(dma.Copies(stand, sides.dpu, ends, size, 1).run_one_by, wait)
 
 
-def _hash(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
-    data = prbs31(_SIZE, 1).tobytes()
-    digest, expected = stand.enter_context(pydoca.alloc(32)), hashlib.sha256(data).digest()
+def digest(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -> Callable[[], int]:
+    data = prbs31(size, 1).tobytes()
+    memory, expected = stand.enter_context(pydoca.alloc(32)), hashlib.sha256(data).digest()
     pe, inventory = stand.engine(), stand.bufs(2)
     with duty("start the SHA engine"):
         sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=1))
     src = stand.keep(inventory.get_by_data(stand.enter_context(device.mmap(data))))
-    dst = stand.keep(inventory.get_by_addr(stand.enter_context(device.mmap(digest))))
+    dst = stand.keep(inventory.get_by_addr(stand.enter_context(device.mmap(memory))))
     task = sha.hash(src, dst, "sha256", submit=False)
     stand.callback(task.free)
 
     def run_one() -> int:
         dst.reset_data_len()
-        digest[:] = bytes(32)
-        taken = waiting.time_by(wait, pe, task, "a digest")
-        if digest[:] != expected:
-            raise DeviceFault("a digest differs from hashlib's")
+        memory[:] = bytes(32)
+        taken = waiting.time_by(wait, pe, task, f"a digest of {size} bytes")
+        if memory[:] != expected:
+            raise DeviceFault(f"a digest of {size} bytes differs from hashlib's")
         return taken
 
     return run_one
 
 
-def _expand(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]:
-    plain = prbs31(_SIZE, 5).tobytes()
-    streams = compress.Streams(stand, device, _SIZE)
-    task = streams.task(compress.deflated(plain, "own codes"), _SIZE, stand, random.Random(1))
+def expansion(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -> Callable[[], int]:
+    plain, what = (prbs31(4096, 5).tobytes() * (size // 4096 + 1))[:size], f"an expansion to {size} bytes"
+    streams = compress.Streams(stand, device, size)
+    task = streams.task(compress.deflated(plain, "own codes"), size, stand, random.Random(1))
     dst = task.dst
     assert dst is not None
 
     def run_one() -> int:
         for buf in dst:
             buf.reset_data_len()
-        taken = waiting.time_by(wait, streams.pe, task, "an expansion")
-        require_value(task.crc_cs, zlib.crc32(plain), "the CRC-32 of an expansion")
+        taken = waiting.time_by(wait, streams.pe, task, what)
+        require_value(task.crc_cs, zlib.crc32(plain), f"the CRC-32 of {what}")
+        if streams.target.data(0, size).tobytes() != plain:
+            raise DeviceFault(f"{what}: the plain data differ from zlib's")
         return taken
 
     return run_one
@@ -233,10 +237,10 @@ def _graph(stand: Stand, device: pydoca.Device, wait: Wait) -> Callable[[], int]
 _Has = Callable[[pydoca.Device], bool]
 _Make = Callable[[Stand, pydoca.Device, Wait], Callable[[], int]]
 OPERATIONS: dict[str, tuple[_Has, _Make]] = {
-    "copy": (lambda device: device.info.supports("dma"), _copy),
-    "copy.across": (lambda device: device.info.supports("dma") and has_link(device), _copy_across),
-    "digest": (lambda device: device.info.supports("sha"), _hash),
-    "expansion": (lambda device: device.info.supports("compress"), _expand),
+    "copy": (lambda device: device.info.supports("dma"), copy),
+    "copy.across": (lambda device: device.info.supports("dma") and has_link(device), copy_across),
+    "digest": (lambda device: device.info.supports("sha"), digest),
+    "expansion": (lambda device: device.info.supports("compress"), expansion),
     "invalidation": (lambda device: device.info.supports("mmap_advise"), _invalidate),
     "addition": (lambda device: device.info.supports("sync_event"), _add),
     "wait": (lambda device: device.info.supports("async_sync_event_wait"), _wait_task),
