@@ -1,0 +1,3 @@
+# The libraries: parts whose objects are contexts, and what goes with them.
+target_sources(pydoca_capi PRIVATE src/library/task_functions.cpp)
+pydoca_capi_tasks(dma SOURCES library/dma.cpp)
