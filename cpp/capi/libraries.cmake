@@ -1,4 +1,5 @@
 # The libraries: parts whose objects are contexts, and what goes with them.
 target_sources(pydoca_capi PRIVATE src/library/task_functions.cpp)
 pydoca_capi_tasks(dma SOURCES library/dma.cpp)
+pydoca_capi_tasks(mmap_advise SOURCES library/mmap_advise.cpp)
 pydoca_capi_tasks(sha SOURCES library/sha.cpp)
