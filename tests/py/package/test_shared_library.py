@@ -103,7 +103,7 @@ def test_pkg_config_builds_a_program_that_finds_the_library(prefix, tmp_path):
 def test_components_are_those_that_were_built(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
-        "find_package(pydoca 0.1 REQUIRED COMPONENTS sim ${WANTED})\n"
+        "find_package(pydoca 0.2 REQUIRED COMPONENTS sim ${WANTED})\n"
     )
     line = ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
     run(*line)
