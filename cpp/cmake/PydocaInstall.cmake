@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 # say, who may link with other options than the library had. GCC's objects have machine code beside what its own linker
 # optimises, which is removed from the installed archive. Those of Clang with -flto would have none, so there the library
 # is optimised file by file. A builder who told CMake has what they asked for.
-foreach(target pydoca pydoca_setup)
+foreach(target IN LISTS pydoca_targets)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-ffat-lto-objects>)
   elseif(pydoca_has_ipo)
@@ -60,6 +60,9 @@ endif()
 configure_file(cmake/pydoca.pc.in pydoca.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pydoca.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT pydoca_development)
+if(PYDOCA_BUILD_CAPI)
+  include(PydocaInstallC)
+endif()
 
 install(FILES ../LICENSE DESTINATION ${pydoca_doc_dir} COMPONENT pydoca_development)
 install(DIRECTORY ../licenses DESTINATION ${pydoca_doc_dir} COMPONENT pydoca_development)

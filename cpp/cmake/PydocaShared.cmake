@@ -1,7 +1,8 @@
 # What a shared library (BUILD_SHARED_LIBS) has beside the static one: a SONAME, and a list of what it exports.
-# Public headers give their names the default visibility. The version script adds that only names of pydoca are exported:
-# otherwise the templates of the standard library that the engine uses would be, and another library could define them.
-foreach(target pydoca pydoca_setup)
+# Public headers give their names the default visibility. The version script adds that only names of pydoca are exported, and the
+# functions of DOCA's C API: otherwise the templates of the standard library that the engine uses would be, and another
+# library could define them.
+foreach(target IN LISTS pydoca_targets)
   # Names of the default visibility are inlined as others are. Clang does so unless told otherwise.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
 endforeach()
@@ -26,7 +27,7 @@ set_target_properties(pydoca PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${p
 set(pydoca_exports "${CMAKE_CURRENT_BINARY_DIR}/pydoca_exports.map")
 file(CONFIGURE OUTPUT "${pydoca_exports}" @ONLY CONTENT [[
 PYDOCA_@pydoca_abi@ {
-  global: extern "C++" { pydoca::*; typeinfo?for?pydoca::*; typeinfo?name?for?pydoca::*; vtable?for?pydoca::*; };
+  global: doca_*; extern "C++" { pydoca::*; typeinfo?for?pydoca::*; typeinfo?name?for?pydoca::*; vtable?for?pydoca::*; };
   local: *;
 };
 ]])

@@ -1,0 +1,54 @@
+#include "base/call.hpp"
+
+#include "pydoca/log.hpp"
+
+#include <new>
+#include <string>
+
+namespace pydoca::capi {
+namespace {
+
+/// The name without the types that compilers write around it.
+std::string_view plain_name(const std::source_location& where) {
+  std::string_view name = where.function_name();
+  name = name.substr(0, name.find('('));
+  return name.substr(name.find_last_of(" *&") + 1);
+}
+
+void log_line(const std::source_location& where, std::string_view text) noexcept {
+  log::engine(log::Level::error, "c", [&] {
+    std::string line(plain_name(where));
+    return line.append(": ").append(text);
+  });
+}
+
+}  // namespace
+
+doca_error_t Call::refuse(Status status, std::string_view text) const noexcept {
+  log_line(where_, text);
+  return as_c(status);
+}
+
+void Call::log_null(int place) const noexcept {
+  log::engine(log::Level::error, "c", [&] {
+    return std::string(plain_name(where_)).append(": pointer ").append(std::to_string(place)).append(" is NULL");
+  });
+}
+
+void Call::log_dead(int place, std::string_view noun) const noexcept {
+  log::engine(log::Level::error, "c", [&] {
+    std::string line(plain_name(where_));
+    line.append(": pointer ").append(std::to_string(place)).append(" is not a living ").append(noun);
+    return line.append("; it was destroyed, or is of another kind");
+  });
+}
+
+doca_error_t Call::failed(const std::exception& error) const noexcept {
+  log_line(where_, error.what());
+  if (const auto* const ours = dynamic_cast<const Error*>(&error)) {
+    return as_c(ours->status());
+  }
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_UNKNOWN;
+}
+
+}  // namespace pydoca::capi

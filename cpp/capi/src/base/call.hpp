@@ -1,0 +1,90 @@
+/// What every function of the C API does with its arguments, and with what the engine throws.
+#pragma once
+
+#include "pydoca/buf.hpp"
+#include "pydoca/status.hpp"
+
+#include <concepts>
+#include <doca_error.h>
+#include <exception>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace pydoca::capi {
+
+constexpr doca_error_t as_c(Status status) noexcept { return static_cast<doca_error_t>(status); }
+
+/// An object whose end can be seen.
+template <class T>
+concept Recognisable = requires(const T& object) {
+  { object.is_alive() } -> std::convertible_to<bool>;
+  { T::noun() } -> std::convertible_to<std::string_view>;
+};
+
+/// One call of a C program: made at the beginning of the function whose name its messages have. A failure is one line
+/// in the log.
+class Call {
+ public:
+  explicit Call(std::source_location where = std::source_location::current()) noexcept : where_(where) {}
+
+  /// Whether no argument is NULL, and each object is alive and of its kind; logs the first that is not.
+  template <class... T>
+  [[nodiscard]] bool has(const T*... arguments) const noexcept {
+    int place = 0;
+    return (accept(++place, arguments) && ...);
+  }
+
+  /// The status as C has it, and a line of the log: "doca_dev_open: text".
+  [[gnu::cold, gnu::noinline]] doca_error_t refuse(Status status, std::string_view text) const noexcept;
+  [[nodiscard]] doca_error_t invalid(std::string_view text) const noexcept {
+    return refuse(Status::invalid_value, text);
+  }
+
+  /// Runs what may throw. Its result is a Status, or nothing for success.
+  template <std::invocable Action>
+  doca_error_t run(Action&& action) const noexcept {
+    try {
+      if constexpr (std::same_as<std::invoke_result_t<Action&>, Status>) {
+        return as_c(std::forward<Action>(action)());
+      } else {
+        std::forward<Action>(action)();
+        return DOCA_SUCCESS;
+      }
+    } catch (const std::exception& error) {
+      return failed(error);
+    }
+  }
+
+ private:
+  template <class T>
+  bool accept(int place, const T* argument) const noexcept {
+    if (argument == nullptr) [[unlikely]] {
+      log_null(place);
+      return false;
+    }
+    if constexpr (!std::is_void_v<T>) {
+      static_assert(sizeof(T) > 0, "an argument is of a complete type, so that a dead object is seen");
+    }
+    if constexpr (Recognisable<T>) {
+      if (!argument->is_alive()) [[unlikely]] {
+        log_dead(place, T::noun());
+        return false;
+      }
+    } else if constexpr (std::same_as<T, Buf>) {
+      if (argument->is_free()) [[unlikely]] {
+        log_dead(place, "buf");
+        return false;
+      }
+    }
+    return true;
+  }
+  [[gnu::cold, gnu::noinline]] void log_null(int place) const noexcept;
+  [[gnu::cold, gnu::noinline]] void log_dead(int place, std::string_view noun) const noexcept;
+  [[gnu::cold, gnu::noinline]] doca_error_t failed(const std::exception& error) const noexcept;
+
+  std::source_location where_;
+};
+
+}  // namespace pydoca::capi

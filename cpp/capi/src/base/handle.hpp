@@ -1,0 +1,118 @@
+/// The objects that C programs hold by pointers. An object begins with a tag that tells its kind while it is alive.
+/// Its memory is never returned to the system, so that a call with the pointer to a destroyed object finds the tag
+/// dead.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+
+namespace pydoca::capi {
+
+/// The name of a kind of objects, as messages have it: "open device". Kinds have different names.
+struct Noun {
+  template <std::size_t size>
+  consteval Noun(const char (&literal)[size]) {
+    static_assert(size <= sizeof(text), "a shorter name, please");
+    std::copy_n(literal, size, text);
+  }
+  char text[40] = {};
+};
+
+using Tag = std::uint32_t;
+inline constexpr Tag dead = 0;
+// The upper half keeps memory of another origin from being taken for an object.
+inline constexpr Tag magic = 0xD0CA'0000;
+inline constexpr Tag context_bit = 0x8000;
+
+/// The tag of living objects of that name.
+consteval Tag tag_of(const Noun& noun, bool is_context) {
+  Tag hash = 2166136261;  // FNV-1a
+  for (const char letter : noun.text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619;
+  }
+  return magic | (is_context ? context_bit : 0) | ((hash >> 16U) & 0x7FFFU);
+}
+
+/// The beginning of every object. Copying and assigning leave it as it is, as it belongs to the memory.
+class Head {
+ public:
+  Head() noexcept = default;
+  Head(const Head&) noexcept {}
+  Head& operator=(const Head&) noexcept { return *this; }
+  ~Head() = default;
+
+  Tag tag() const noexcept { return tag_.load(std::memory_order_relaxed); }
+
+ private:
+  template <class Object>
+  friend class Slab;
+
+  std::atomic<Tag> tag_{dead};
+  Head* next_ = nullptr;  ///< the next one that is dead
+};
+
+/// The base of the objects of one kind, other than contexts.
+template <Noun noun_>
+class Handle : public Head {
+ public:
+  static constexpr Tag living = tag_of(noun_, false);
+  static constexpr std::string_view noun() noexcept { return noun_.text; }
+  bool is_alive() const noexcept { return tag() == living; }
+};
+
+/// Makes and ends the objects of one type, which can be made without memory. Any thread may call it.
+template <class Object>
+class Slab {
+ public:
+  /// An object as its constructor makes it, alive from now on. Throws std::bad_alloc.
+  static Object* make() {
+    Slab& slab = instance();
+    const std::lock_guard lock(slab.mutex_);
+    if (slab.oldest_ == nullptr) {
+      slab.grow();
+    }
+    Head* const head = slab.oldest_;
+    slab.oldest_ = head->next_;
+    head->tag_.store(Object::living, std::memory_order_release);
+    return static_cast<Object*>(head);
+  }
+
+  /// Kills the object, and lets go of what it holds. Its memory serves again after that of all that died before.
+  static void end(Object& object) noexcept {
+    static_cast<Head&>(object).tag_.store(dead, std::memory_order_release);
+    object = Object{};
+    Slab& slab = instance();
+    const std::lock_guard lock(slab.mutex_);
+    slab.put_back(object);
+  }
+
+ private:
+  static constexpr std::size_t objects_at_once = 16;
+
+  /// It outlives the destructors of the program, in which C code may still end objects.
+  static Slab& instance() {
+    static Slab* const slab = new Slab;
+    return *slab;
+  }
+  void grow() {
+    auto* const objects = new Object[objects_at_once];
+    for (std::size_t i = 0; i < objects_at_once; ++i) {
+      put_back(objects[i]);
+    }
+  }
+  void put_back(Head& head) noexcept {
+    head.next_ = nullptr;
+    (oldest_ == nullptr ? oldest_ : newest_->next_) = &head;
+    newest_ = &head;
+  }
+
+  std::mutex mutex_;
+  Head* oldest_ = nullptr;
+  Head* newest_ = nullptr;
+};
+
+}  // namespace pydoca::capi

@@ -1,0 +1,28 @@
+#include "rig/device.h"
+
+#include "rig/case.h"
+
+#include <stddef.h>
+
+static struct doca_dev* open_where(const char* pci_addr) {
+  struct doca_devinfo** list = NULL;
+  uint32_t count = 0;
+  CHECK_OK(doca_devinfo_create_list(&list, &count));
+  struct doca_dev* dev = NULL;
+  for (uint32_t i = 0; i < count && dev == NULL; ++i) {
+    uint8_t is_equal = 1;
+    if (pci_addr != NULL) {
+      CHECK_OK(doca_devinfo_is_equal_pci_addr(list[i], pci_addr, &is_equal));
+    }
+    if (is_equal) {
+      CHECK_OK(doca_dev_open(list[i], &dev));
+    }
+  }
+  CHECK_OK(doca_devinfo_destroy_list(list));
+  CHECK(dev != NULL);
+  return dev;
+}
+
+struct doca_dev* open_device(const char* pci_addr) { return open_where(pci_addr); }
+
+struct doca_dev* open_first_device(void) { return open_where(NULL); }

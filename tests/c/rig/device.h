@@ -1,0 +1,12 @@
+#ifndef TESTS_C_DEVICE_H_
+#define TESTS_C_DEVICE_H_
+
+#include <doca_dev.h>
+
+/// The open device of this side with that PCI address, such as "0b:00.0".
+struct doca_dev* open_device(const char* pci_addr);
+
+/// The first device of this side.
+struct doca_dev* open_first_device(void);
+
+#endif  // TESTS_C_DEVICE_H_
