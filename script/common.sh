@@ -78,7 +78,7 @@ as_root() {
 }
 
 # Prints the path of every C++ file of the project, each ended by a NUL.
-cxx_sources() { find cpp tests/cpp benchmarks examples -name '*.[ch]pp' -print0 | sort -z; }
+cxx_sources() { find cpp tests/c tests/cpp benchmarks examples '(' -name '*.[ch]pp' -o -name '*.[ch]' ')' -print0 | sort -z; }
 
 # Prints the named packages that are not installed.
 missing_packages() {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = [ROOT / name for name in ("cpp", "tests/cpp", "benchmarks", "examples")]
-INCLUDE_PATH = [ROOT / name for name in ("cpp/include", "cpp/src", "cpp/bindings", "tests/cpp")]
+INCLUDE_PATH = [ROOT / name for name in ("cpp/include", "cpp/src", "cpp/bindings", "cpp/capi/src", "tests/cpp")]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 

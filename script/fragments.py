@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cxx_files import ROOT
 
-FOLDERS = ["cpp", "tests/cpp", "benchmarks", "examples", "python", "tests/py", "docs", "script", "notebooks"]
+FOLDERS = ["cpp", "tests/c", "tests/cpp", "benchmarks", "examples", "python", "tests/py", "docs", "script", "notebooks"]
 MOST = 0.01  # the share of a folder's comments and docstrings that may be fragments
 
 PREPOSITIONS = """

@@ -46,7 +46,7 @@ DOCA_STABLE doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx* 
 /// Posts tasks that were submitted without DOCA_TASK_SUBMIT_FLAG_FLUSH.
 DOCA_EXPERIMENTAL void doca_ctx_flush_tasks(struct doca_ctx* ctx);
 
-// In any state. Callbacks get the user data.
+// These may be called in any state. Callbacks get the user data.
 DOCA_STABLE doca_error_t doca_ctx_set_user_data(struct doca_ctx* ctx, union doca_data user_data);
 DOCA_STABLE doca_error_t doca_ctx_get_user_data(const struct doca_ctx* ctx, union doca_data* user_data);
 DOCA_STABLE doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx* ctx, doca_ctx_state_changed_callback_t cb);

@@ -115,6 +115,9 @@ class Context : public std::enable_shared_from_this<Context> {
   /// Any 64 bits, for the callbacks; may be set in any state.
   std::uint64_t user_data() const noexcept { return user_data_; }
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
+  /// The object by which another language knows it; null: none. For its callbacks.
+  void* face() const noexcept { return face_; }
+  void set_face(void* face) noexcept { face_ = face; }
   /// Tasks that were submitted and have not completed.
   std::size_t num_inflight_tasks() const noexcept { return counts_.inflight(); }
   /// Since the context was made, over all of its runs.
@@ -196,6 +199,7 @@ class Context : public std::enable_shared_from_this<Context> {
   detail::TaskCounts* engine_counts_ = nullptr;  ///< the engine's own
   StateChanged state_changed_ = nullptr;
   std::uint64_t user_data_ = 0;
+  void* face_ = nullptr;
   std::unique_ptr<detail::TaskPool[]> pools_;
   std::size_t num_pools_;
   detail::TaskCounts counts_;

@@ -56,7 +56,7 @@ class Reader:
 
     def __init__(self, place: Path, compiler: str) -> None:
         self.clone = place / "clone"
-        copied = ("README.md", "LICENSE", "licenses", "cpp", "benchmarks", "examples", "tests/cpp")
+        copied = ("README.md", "LICENSE", "licenses", "cpp", "benchmarks", "examples", "tests/c", "tests/cpp")
         for name in copied:
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
             (self.clone / name).parent.mkdir(parents=True, exist_ok=True)

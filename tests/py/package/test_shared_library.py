@@ -17,6 +17,21 @@ pytestmark = [
         not all(map(shutil.which, ("cmake", "ninja", "g++", "nm", "readelf"))), reason="CMake, Ninja or GCC is missing"
     ),
 ]
+C_PROGRAM = """
+#include <doca_dev.h>
+#include <stdio.h>
+#if !defined(DOCA_ARCH_HOST) || defined(DOCA_ARCH_DPU)
+#error "this is the SDK of a host"
+#endif
+int main(void) {
+  struct doca_devinfo** list = NULL;
+  uint32_t count = 0;
+  doca_error_t result = doca_devinfo_create_list(&list, &count);
+  printf("%u devices\\n", count);
+  DOCA_ERROR_PROPAGATE(result, doca_devinfo_destroy_list(list));
+  return result == DOCA_SUCCESS ? 0 : 1;
+}
+"""
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.cpp"))
 
 
@@ -57,6 +72,20 @@ def exports(library: Path) -> list[str]:
     return [line.split(" ", 2)[2] for line in lines]
 
 
+def declared_in_c(prefix: Path) -> set[str]:
+    """The functions that the headers of the C API declare, without those that are whole in the header."""
+    texts = [path.read_text() for path in prefix.rglob("doca_*.h")]
+    return {
+        name for text in texts for name in re.findall(r"^DOCA_(?:STABLE|EXPERIMENTAL)[^;(]*?\b(doca_\w+)\(", text, re.M)
+    }
+
+
+def test_it_exports_the_functions_of_the_c_api(prefix, library):
+    version = re.search(r'return "(\d+\.\d+)', (ROOT / "cpp/include/pydoca/version.hpp").read_text())[1]
+    exported = {name.removesuffix(f"@@PYDOCA_{version}") for name in exports(library) if name.startswith("doca_")}
+    assert exported == declared_in_c(prefix)
+
+
 def test_it_has_a_name_of_its_own_and_exports_names_of_pydoca_only(library):
     version = re.search(r'return "(\d+\.\d+)', (ROOT / "cpp/include/pydoca/version.hpp").read_text())[1]
     assert f"Library soname: [libpydoca.so.{version}]" in run("readelf", "-d", library)
@@ -64,19 +93,21 @@ def test_it_has_a_name_of_its_own_and_exports_names_of_pydoca_only(library):
     foreign = [
         name
         for name in names
-        if not re.match(rf"(\w+ for |typeinfo name for )?.*\bpydoca::.*@@PYDOCA_{version}$|PYDOCA_", name)
+        if not re.match(rf"(\w+ for |typeinfo name for )?.*\bpydoca::.*@@PYDOCA_{version}$|PYDOCA_|doca_", name)
     ]
     assert foreign == []
-    assert not [name for name in names if re.search(r"pydoca_(fmt|spdlog|toml)|pydoca::(verbs|faulty)::", name)]
+    assert not [name for name in names if re.search(r"pydoca_(fmt|spdlog|toml)|pydoca::(verbs|faulty|capi)::", name)]
     assert any(name.startswith("pydoca::ProgressEngine::progress()") for name in names)
 
 
-def test_private_names_are_not_exported(library):
+def test_private_names_are_not_exported(prefix, library):
     """A name of the exports is declared in a public header."""
     declared = "\n".join(path.read_text() for path in (ROOT / "cpp/include/pydoca").rglob("*.hpp"))
     words = set(re.findall(r"\w+", declared))
     functions = [re.sub(r"<.*>", "", name.split("(")[0]).split("::")[-1].removeprefix("~") for name in exports(library)]
-    private = sorted({name for name in functions if re.fullmatch(r"\w+", name)} - words - {"PYDOCA_0"})
+    private = sorted(
+        {name for name in functions if re.fullmatch(r"\w+", name)} - words - declared_in_c(prefix) - {"PYDOCA_0"}
+    )
     assert private == []
 
 
@@ -98,6 +129,17 @@ def test_pkg_config_builds_a_program_that_finds_the_library(prefix, tmp_path):
     line = f'g++ -std=c++20 "{ROOT}/examples/dma_copy.cpp" {flags.strip()} -o "{program}"'
     run("bash", "-c", line)
     assert run(program, "to print").strip() == "to print"
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
+def test_a_program_in_c_finds_the_library_by_docas_name(prefix, tmp_path):
+    (description,) = prefix.rglob("doca-common.pc")
+    source, program = tmp_path / "devices.c", tmp_path / "devices"
+    source.write_text(C_PROGRAM)
+    flags = run("pkg-config", "--cflags", "--libs", "doca-common >= 3.0", PKG_CONFIG_PATH=str(description.parent))
+    run("bash", "-c", f'gcc -Wall -Wextra -Werror "{source}" {flags.strip()} -o "{program}"')
+    assert run(program, XDG_RUNTIME_DIR=str(tmp_path), PYDOCA_BACKEND="sim") == "5 devices\n"
+    assert "pydoca" not in run("nm", "-D", "--undefined-only", program)
 
 
 def test_components_are_those_that_were_built(prefix, tmp_path):

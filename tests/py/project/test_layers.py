@@ -17,6 +17,7 @@ PUBLIC = ROOT / "cpp/include/pydoca"
 SRC = ROOT / "cpp/src"
 BACKENDS = SRC / "backend"
 BINDINGS = ROOT / "cpp/bindings"
+CAPI = ROOT / "cpp/capi"
 PACKAGE = ROOT / "python/pydoca"
 TESTS = [ROOT / "tests", ROOT / "benchmarks"]
 
@@ -370,7 +371,7 @@ def test_no_folder_is_too_large_to_be_looked_through():
     known = {PUBLIC, PACKAGE / "_core"}  # one per noun
     faults = [
         f"{folder.relative_to(ROOT)}: {len(files)} files"
-        for folder, files in folders_of(ROOT / "cpp/include", SRC, BINDINGS, PACKAGE, *TESTS)
+        for folder, files in folders_of(ROOT / "cpp/include", SRC, BINDINGS, CAPI, PACKAGE, *TESTS)
         if len(files) > 22 and folder not in known
     ]
     fail_if_any("a folder holds at most about 20 files", faults)
@@ -417,6 +418,16 @@ def test_the_bindings_see_public_headers_only():
         if name.startswith(("detail/", "backend/", "pydoca/backend/", "..")) or (SRC / name).is_file()
     ]
     fail_if_any("cpp/bindings includes public headers of the engine only", faults)
+
+
+def test_the_c_api_sees_public_headers_only():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(CAPI)
+        for name, place in includes(path)
+        if name.startswith(("detail/", "core/", "backend/", "pydoca/backend/", ".."))
+    ]
+    fail_if_any("cpp/capi includes public headers of the engine, and its own", faults)
 
 
 def python_files(*folders: Path) -> list[Path]:

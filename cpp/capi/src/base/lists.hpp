@@ -19,8 +19,8 @@ template <class Element>
 class Lists {
  public:
   /// Hands out a list of as many elements as there are values; set(element, value) fills each. Throws std::bad_alloc.
-  template <class Values, class Set>
-  Element** add(const Values& values, Set set) {
+  template <class Sequence, class Set>
+  Element** add(const Sequence& values, Set set) {
     List list;
     list.array = std::make_unique<Element*[]>(std::max<std::size_t>(values.size(), 1));
     const std::lock_guard lock(mutex_);
