@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-// In the layout of exports, which begin with eight letters and their version.
+// Places in an export, which begins with eight letters and its version.
 enum { version_at = 8, middle = 60 };
 
 struct pair {
