@@ -36,7 +36,7 @@ function(c_add_example side folder name)
 endfunction()
 
 foreach(side host dpu)
-  c_add_program(${side} actor programs/actor.c programs/actor_event.c programs/actor_memory.c)
+  c_add_program(${side} actor programs/actor.c programs/actor_comch.c programs/actor_event.c programs/actor_memory.c)
   c_add_example(${side} dma_copy dma_copy common/dma_common.c)
   c_add_example(${side} graph graph_copy common/dma_common.c)
   c_add_example(${side} progress_engine_event progress_engine_event)
@@ -49,6 +49,7 @@ c_add_example(dpu dma_copy_remote dma_copy_dpu common/files.c common/dma_common.
 
 c_add_cases(c_pair_test
   programs/program.c
+  programs/comch_pair_test.c
   programs/event_pair_test.c
   programs/examples_test.c
   programs/memory_pair_test.c
