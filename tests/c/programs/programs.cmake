@@ -44,6 +44,8 @@ foreach(side host dpu)
   c_add_example(${side} sync_event_local sync_event_local)
   c_add_example(${side} sync_event_remote sync_event_remote common/files.c)
 endforeach()
+c_add_example(host comch comch_client comch/messages.c)
+c_add_example(dpu comch comch_server comch/messages.c)
 c_add_example(host dma_copy_remote dma_copy_host common/files.c dma_copy_remote/descriptors.c)
 c_add_example(dpu dma_copy_remote dma_copy_dpu common/files.c common/dma_common.c dma_copy_remote/descriptors.c)
 
