@@ -95,7 +95,7 @@ doca_error_t doca_comch_client_task_send_set_conf(doca_comch_client* comch_clien
 
 doca_error_t doca_comch_client_task_send_alloc_init(doca_comch_client* comch_client, doca_comch_connection* connection,
                                                     const void* msg, std::uint32_t len, doca_comch_task_send** task) {
-  return capi::take_send(Call(), comch_client, connection, msg, len, task);
+  return capi::take_send(comch_client, connection, msg, len, task);
 }
 
 doca_error_t doca_comch_client_get_connection(const doca_comch_client* comch_client,

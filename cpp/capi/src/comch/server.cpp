@@ -126,7 +126,7 @@ doca_error_t doca_comch_server_task_send_set_conf(doca_comch_server* comch_serve
 
 doca_error_t doca_comch_server_task_send_alloc_init(doca_comch_server* comch_server, doca_comch_connection* connection,
                                                     const void* msg, std::uint32_t len, doca_comch_task_send** task) {
-  return capi::take_send(Call(), comch_server, connection, msg, len, task);
+  return capi::take_send(comch_server, connection, msg, len, task);
 }
 
 doca_error_t doca_comch_server_disconnect(doca_comch_server* comch_server, doca_comch_connection* connection) {
