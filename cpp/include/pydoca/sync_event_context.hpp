@@ -85,6 +85,7 @@ class SyncEventTask : public Task {
   /// Where else to store the result of get and notify_add, as DOCA does; null, as after allocate(): nowhere. The caller
   /// keeps the memory until the completion.
   Status set_result_address(std::uint64_t* address) noexcept;
+  std::uint64_t* result_address() const noexcept { return address_; }
 
  protected:
   // library::SyncEventTask derives.

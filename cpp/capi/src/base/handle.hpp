@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -45,13 +44,14 @@ class Head {
   Head& operator=(const Head&) noexcept { return *this; }
   ~Head() = default;
 
-  Tag tag() const noexcept { return tag_.load(std::memory_order_relaxed); }
+  /// Only misuse reads it while another thread changes it. An atomic tag would cost each call an instruction.
+  Tag tag() const noexcept { return tag_; }
 
  private:
   template <class Object>
   friend class Slab;
 
-  std::atomic<Tag> tag_{dead};
+  Tag tag_ = dead;
   Head* next_ = nullptr;  ///< the next one that is dead
 };
 
@@ -77,13 +77,13 @@ class Slab {
     }
     Head* const head = slab.oldest_;
     slab.oldest_ = head->next_;
-    head->tag_.store(Object::living, std::memory_order_release);
+    head->tag_ = Object::living;
     return static_cast<Object*>(head);
   }
 
   /// Kills the object, and lets go of what it holds. Its memory serves again after that of all that died before.
   static void end(Object& object) noexcept {
-    static_cast<Head&>(object).tag_.store(dead, std::memory_order_release);
+    static_cast<Head&>(object).tag_ = dead;
     object = Object{};
     Slab& slab = instance();
     const std::lock_guard lock(slab.mutex_);

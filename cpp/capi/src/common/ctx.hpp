@@ -14,7 +14,8 @@ struct doca_ctx : pydoca::capi::Head {
   static constexpr std::string_view noun() noexcept { return "context"; }
   bool is_alive() const noexcept {
     constexpr pydoca::capi::Tag any_context = 0xFFFF'0000 | pydoca::capi::context_bit;
-    return (tag() & any_context) == (pydoca::capi::magic | pydoca::capi::context_bit);
+    const bool is_known = (tag() & any_context) == (pydoca::capi::magic | pydoca::capi::context_bit);
+    return is_known && context != nullptr;  // a sync event may not be a context yet
   }
 
   std::shared_ptr<pydoca::Context> context;

@@ -143,8 +143,6 @@ void library::ShaTask::keep_message() noexcept {
   }
 }
 
-void library::ShaTask::forget() noexcept { begun_ = is_final_ = has_result_ = false; }
-
 library::Sha::~Sha() { abandon(); }
 
 std::unique_ptr<backend::DataQueue> library::Sha::create_queue(const backend::QueueOptions& options) {

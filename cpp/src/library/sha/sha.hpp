@@ -56,11 +56,12 @@ class alignas(64) ShaTask final : public detail::DataTask<pydoca::ShaPartialHash
   bool breaks_limit(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  void forget() noexcept override;
 
+  /// A message begins. What is known of the last one stays until then: a callback may ask after it has freed the task.
   void give(Buf* from, Buf* to, ShaAlgorithm by) noexcept {
     DataTask::give(from, to);
     algorithm_ = by;
+    begun_ = is_final_ = has_result_ = false;
   }
   /// A task that hashes piece by piece keeps its message.
   void keep_message() noexcept;

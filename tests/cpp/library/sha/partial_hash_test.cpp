@@ -205,6 +205,24 @@ TEST_F(PartialHashTest, AContextThatStartsAgainBeginsAnew) {
   EXPECT_EQ(hex(0, 32), whole(65, ShaAlgorithm::sha256));
 }
 
+TEST_F(PartialHashTest, AFreedTaskTellsOfItsMessageUntilItIsTaken) {
+  Buf* const dst = target();
+  ShaPartialHashTask& task = rig.partial_task(source(0, 64), dst, ShaAlgorithm::sha512);
+  EXPECT_EQ(run_piece(task, source(0, 128)), Status::success);
+  EXPECT_EQ(run_piece(task, source(128, 1), true), Status::success);
+  EXPECT_EQ(task.free(), Status::success);
+  EXPECT_TRUE(task.has_begun());
+  EXPECT_TRUE(task.is_final());
+  EXPECT_TRUE(task.has_result());
+  EXPECT_EQ(task.dst(), dst);
+  EXPECT_EQ(task.algorithm(), ShaAlgorithm::sha512);
+  ShaPartialHashTask& next = begin(source(0, 64), target());
+  ASSERT_EQ(&next, &task);
+  EXPECT_FALSE(next.has_begun());
+  EXPECT_FALSE(next.is_final());
+  EXPECT_FALSE(next.has_result());
+}
+
 TEST(PartialHash, NeedsOneOfTheTwoConfs) {
   const auto sha = Sha::create(open_bluefield2());
   const auto pe = ProgressEngine::create();

@@ -42,7 +42,9 @@ TEST_F(SyncEventContextTest, StoresResultsWhereItIsTold) {
   std::uint64_t fetched = 99;
   SyncEventTask* task = nullptr;
   ASSERT_EQ(rig.context->allocate(notify_add, 2, 0, 0, task), Status::success);
+  EXPECT_EQ(task->result_address(), nullptr);
   ASSERT_EQ(task->set_result_address(&fetched), Status::success);
+  EXPECT_EQ(task->result_address(), &fetched);
   ASSERT_EQ(task->submit(), Status::success);
   rig.progress_until(1);
   EXPECT_EQ(fetched, 0U);

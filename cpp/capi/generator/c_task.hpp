@@ -1,0 +1,53 @@
+#pragma once
+
+#include "pydoca/task_traits.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+/// What C's task functions have beyond the traits: a row per task, made once by hand.
+namespace pydoca::capi {
+
+/// Where C's functions for a buf have a pointer to const.
+enum class Const : std::uint8_t {
+  none,
+  getter,  ///< what the getter returns
+  both     ///< that, and the parameters
+};
+
+/// An operand of a task as C names it.
+struct COperand {
+  const char* operand;                ///< its name in the traits
+  const char* name = operand;         ///< that of its setter and getter
+  const char* parameter = name;       ///< that of the parameter
+  Const constness = Const::none;      ///< for a buf
+  const char* type = nullptr;         ///< an enumerator's: "enum doca_sha_algorithm"
+  const char* engine_type = nullptr;  ///< the same in the engine: "ShaAlgorithm"
+};
+
+/// A kind of task: doca_<library>_task_<name>.
+struct CTask {
+  const TaskTraits* traits;
+  const char* engine_task;             ///< the engine's class: "DmaMemcpyTask"
+  std::span<const COperand> operands;  ///< in the order of C's alloc_init
+};
+
+/// A library whose task functions are generated.
+struct CLibrary {
+  const char* name;                        ///< "dma", of doca_dma
+  const char* parameter = name;            ///< that for the library's object
+  const char* stability;                   ///< DOCA_STABLE or DOCA_EXPERIMENTAL
+  const char* cast = "as_task";            ///< the end of the name of the cast to struct doca_task
+  const char* refuses_conf = "BAD_STATE";  ///< what set_conf answers unless the context is idle
+  bool setters_answer = false;             ///< whether setters return an error
+  bool counts_by_logarithm = false;        ///< whether set_conf takes the logarithm of the number of tasks
+  const char* operation_enum = nullptr;    ///< the engine's numbers of the kinds, where its functions take one
+  const char* context = nullptr;           ///< the engine's class that has these functions then
+  std::span<const CTask> tasks;
+};
+
+/// Null for a name that is not a library's.
+const CLibrary* find_library(std::string_view name) noexcept;
+
+}  // namespace pydoca::capi
