@@ -122,7 +122,7 @@ static doca_error_t create(struct resources* all) {
 }
 
 static doca_error_t submit(struct resources* all, int index) {
-  char* memory = all->region.memory + (size_t)2 * index * size;
+  char* memory = all->region.memory + (size_t)index * 2 * size;
   struct doca_buf** bufs = &all->bufs[2 * index];
   struct doca_dma_task_memcpy* task = NULL;
   const union doca_data none = {0};
@@ -162,8 +162,8 @@ static doca_error_t run(struct resources* all) {
     if (result != DOCA_SUCCESS) return result;
   }
   const doca_error_t result = progress_until_idle(all);
-  if (result == DOCA_SUCCESS) printf("%d tasks of %d bytes have completed\n", all->num_completed, size);
   DOCA_LOG_INFO("The engine was woken %d times", all->num_wakes);
+  if (result == DOCA_SUCCESS) printf("%d tasks of %d bytes have completed\n", all->num_completed, size);
   return result;
 }
 
