@@ -55,6 +55,14 @@ def test_json_names_the_files_and_their_size(commands, prefix):
     assert document["pkg_config_path"] == f"{prefix}/lib/pkgconfig"
 
 
+def test_licences_and_examples_are_there(commands, prefix):
+    write(commands, prefix, "dpu")
+    place = prefix / "share/doc/pydoca"
+    assert {"LICENSE", "fmt.txt", "spdlog.txt"} <= {path.name for path in (place / "licenses").iterdir()}
+    assert (place / "examples/c/dma_copy/dma_copy.c").is_file()
+    assert (place / "examples/c/dma_copy/meson.build").is_file()
+
+
 def test_nothing_is_said_when_asked_for_quiet(commands, prefix):
     run = write(commands, prefix, "host", "--quiet")
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")

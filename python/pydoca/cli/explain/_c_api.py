@@ -19,4 +19,6 @@ def in_c(entry: Entry) -> InC:
         return InC("refused", entry.refused) if entry.refused else InC("yes")
     if not _sdk.headers():
         return InC("missing", "this pydoca was built without the C API")
+    if entry.until:
+        return InC("missing", f"DOCA has it up to {entry.until}")
     return InC("missing", "the name is an old one" if entry.now else "this part of DOCA is not in C yet")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import os
 import shlex
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +46,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _carried() -> list[Path]:
-    """The files of the SDK, relative to its prefix."""
-    files = sorted(path.relative_to(_sdk.FILES) for path in _sdk.FILES.rglob("*") if path.is_file())
+def _carried() -> dict[Path, Path]:
+    """The package's files that an SDK consists of, by their places below its prefix."""
+    files = {path.relative_to(_sdk.FILES): path for path in sorted(_sdk.FILES.rglob("*")) if path.is_file()}
     if not files:
         raise CommandError(
             "this pydoca was built without the C API: install a wheel, or build it with its CMakeLists.txt"
         )
-    return files
+    return files | {Path("share/doc/pydoca/licenses", path.name): path for path in _licences()}
+
+
+def _licences() -> Iterator[Path]:
+    """The licences of pydoca, and of what is compiled into the library."""
+    package = distribution("pydoca")
+    return (Path(str(package.locate_file(file))) for file in package.files or [] if "licenses" in file.parts)
 
 
 def _require_own(prefix: Path) -> None:
@@ -63,17 +71,17 @@ def _require_own(prefix: Path) -> None:
         )
 
 
-def _write(prefix: Path, side: str, files: list[Path], terminal: Terminal) -> int:
+def _write(prefix: Path, side: str, files: dict[Path, Path], terminal: Terminal) -> int:
     """Writes the files, and removes those of an earlier SDK. Returns the number of bytes."""
     links = {path.with_name("libpydoca.so"): path.name for path in files if path.name.startswith("libpydoca.so.")}
     old = _recorded(prefix)
     # The record comes first: what an interrupted command has written is known to the next one.
     now = [path.as_posix() for path in (*files, *links)]
     _replace(prefix / _RECORD, _record_of(side, sorted({*old, *now})))
-    total = sum((_sdk.FILES / path).stat().st_size for path in files)
+    total = sum(source.stat().st_size for source in files.values())
     written = 0
-    for path in files:
-        data = _of_side((_sdk.FILES / path).read_bytes(), path, side)
+    for path, source in files.items():
+        data = _of_side(source, side)
         _replace(prefix / path, data)
         written += len(data)
         terminal.progress(min(written, total), total)
@@ -86,12 +94,13 @@ def _write(prefix: Path, side: str, files: list[Path], terminal: Terminal) -> in
     return written
 
 
-def _of_side(data: bytes, path: Path, side: str) -> bytes:
+def _of_side(source: Path, side: str) -> bytes:
     """The file of that side. Raises CommandError where the package's file is not one of the host's."""
-    for text in (text for pattern, text in _TEXTS.items() if path.match(pattern)):
+    data = source.read_bytes()
+    for text in (text for pattern, text in _TEXTS.items() if source.match(pattern)):
         before, after = (text.format(side=each, upper=each.upper()).encode() for each in ("host", side))
         if data.count(before) != 1:
-            raise CommandError(f"{_sdk.FILES / path} does not say its side: install pydoca again")
+            raise CommandError(f"{source} does not say its side: install pydoca again")
         data = data.replace(before, after)
     return data
 
@@ -136,8 +145,7 @@ def _tell(document: dict[str, Any]) -> None:
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    names = [Path(name) for name in document["files"]]
-    counts = {"headers": ".h", "descriptions for pkg-config": ".pc"}
-    parts = [f"{sum(name.suffix == suffix for name in names)} {what}" for what, suffix in counts.items()]
+    counts = {"headers": "include/*", "descriptions for pkg-config": "*.pc"}
+    parts = [f"{len(fnmatch.filter(document['files'], pattern))} {what}" for what, pattern in counts.items()]
     yield f"{document['prefix']}: the {document['side']}'s SDK: {', '.join(parts)}, {document['bytes'] / 1e6:.1f} MB"
     yield f"export PKG_CONFIG_PATH={shlex.quote(document['pkg_config_path'])}"
