@@ -91,7 +91,7 @@ def is_shown(name: str) -> bool:
 
 def add(compound: Element, name: str, headers: dict[str, Header]) -> None:
     kind = compound.get("kind", "")
-    if kind in ("class", "struct", "union") and compound.get("prot") == "public":
+    if kind in ("class", "struct", "union") and is_public(compound, name):
         scope = Scope(name, kind, compound, public_members(compound))
         scope.bases = [base.text or "" for base in compound.iter("basecompoundref") if base.get("prot") == "public"]
         scope.inside = [inner.text or "" for inner in compound.iter("innerclass") if inner.get("prot") == "public"]
@@ -102,6 +102,15 @@ def add(compound: Element, name: str, headers: dict[str, Header]) -> None:
             by_file.setdefault(file_of(member), []).append(member)
         for path, members in by_file.items():
             headers[path].scopes.append(Scope(name, kind, compound, members))
+
+
+def is_public(compound: Element, name: str) -> bool:
+    """Whether a program may name the class. Doxygen 1.9.8 takes a class of a namespace for private after `friend`."""
+    return compound.get("prot") == "public" or not is_inside_a_class(name)
+
+
+def is_inside_a_class(name: str) -> bool:
+    return name.split("::")[-2][0].isupper()  # namespaces have small letters
 
 
 def public_members(compound: Element) -> list[Element]:

@@ -11,8 +11,8 @@ target_include_directories(pydoca_capi_generator PRIVATE
   generator $<TARGET_PROPERTY:pydoca,INTERFACE_INCLUDE_DIRECTORIES>)
 pydoca_enable_warnings(pydoca_capi_generator)
 
-# pydoca_capi_tasks(<library> SOURCES <source>...): a part, doca-<library>, with task functions. Its header stands in the
-# build directory, made of include/doca_<library>.h.in.
+# pydoca_capi_tasks(<library> SOURCES <source>...): a part, doca-<library>, with task functions. Its header stands in
+# the build directory, made of include/doca_<library>.h.in.
 function(pydoca_capi_tasks library)
   cmake_parse_arguments(PARSE_ARGV 1 part "" "" "SOURCES")
   set(template "${CMAKE_CURRENT_SOURCE_DIR}/include/doca_${library}.h.in")

@@ -2,6 +2,8 @@
 
 #include "task_text.hpp"
 
+#include <stdexcept>
+
 namespace pydoca::capi {
 
 namespace {
@@ -146,7 +148,17 @@ std::string taking(const CLibrary& library, const CTask& task) {
   return call;
 }
 
+/// Throws std::out_of_range unless C has each operand of the traits.
+void require_all_operands(const CTask& task) {
+  for (const Operand& traits : task.traits->operands) {
+    if (find_operand(task, engine_name(traits)) == nullptr) {
+      throw std::out_of_range(std::string(task.traits->name) + ": C has no name for " + traits.name);
+    }
+  }
+}
+
 std::string define(const CLibrary& library, const CTask& task) {
+  require_all_operands(task);
   Words words = words_of(library, task);
   const COperand* const fetched = find_operand(task, "result_address");
   words.emplace_back("taking", taking(library, task));

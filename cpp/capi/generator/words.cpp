@@ -17,16 +17,27 @@ const std::string& find_word(const Words& words, std::string_view name) {
   throw std::out_of_range("no word for @" + std::string(name) + "@");
 }
 
+/// Where to break a line of code or a comment before that column; npos: nowhere.
+std::size_t place_to_break(std::string_view line, bool is_comment, std::size_t column) {
+  if (is_comment) {
+    return line.rfind(' ', column);
+  }
+  const std::size_t comma = line.rfind(", ", column - 1);
+  const std::size_t place = comma != std::string_view::npos ? comma : line.rfind('(', column - 1);
+  return place == std::string_view::npos ? place : place + 1;
+}
+
 std::string break_line(std::string_view line) {
+  const bool is_comment = line.starts_with("///");
+  const std::string_view indent = is_comment ? "/// " : "    ";
   std::string broken;
-  while (line.size() > columns) {
-    const std::size_t comma = line.rfind(", ", columns - 1);
-    if (comma == std::string_view::npos || line.starts_with("///")) {
+  for (std::size_t room = columns; line.size() > room; room = columns - indent.size()) {
+    const std::size_t place = place_to_break(line, is_comment, room);
+    if (place == std::string_view::npos) {
       break;
     }
-    broken.append(line.substr(0, comma + 1)).append("\n");
-    line.remove_prefix(comma + 2);
-    broken.append("    ");
+    broken.append(line.substr(0, place)).append("\n").append(indent);
+    line.remove_prefix(line[place] == ' ' ? place + 1 : place);
   }
   return broken.append(line);
 }

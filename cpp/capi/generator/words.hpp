@@ -10,7 +10,7 @@ namespace pydoca::capi {
 
 using Words = std::vector<std::pair<std::string_view, std::string>>;
 
-/// pattern with its words put in, and lines of more than 120 columns broken at commas. Throws std::out_of_range for a
+/// pattern with its words put in, and lines of more than 120 columns broken. Throws std::out_of_range for a
 /// word that is not given.
 std::string expand(std::string_view pattern, const Words& words);
 

@@ -1,7 +1,7 @@
 /// Graphs: tasks and functions that run in the order of their dependencies.
 ///
 /// A graph is the plan; an instance is one run of it, with data of its own. Both belong to the thread of the graph's
-/// progress engine. Besides what is said at each function: DOCA_ERROR_INVALID_VALUE for NULL, for an object that was
+/// progress engine. Besides what is said at each function: INVALID_VALUE for NULL, for an object that was
 /// destroyed, for one of another kind, and for a node or an instance of another graph.
 #ifndef DOCA_GRAPH_H_
 #define DOCA_GRAPH_H_

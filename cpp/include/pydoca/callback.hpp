@@ -113,17 +113,15 @@ class Callback<Result(Given...), Object> {
   constexpr Callback(std::nullptr_t = nullptr) noexcept {}
   constexpr Callback(Raw function) noexcept : function_(function) {}
   template <typename Function>
-    requires std::is_class_v<Function> && detail::HasOneCallOperator<Function>
-  constexpr Callback(Function) noexcept
-      : function_(&detail::Adapter<decltype(&Function::operator()), Object>::template call<Result, Given...>) {
+    requires std::is_class_v<Function>
+  constexpr Callback(Function) noexcept {
+    static_assert(detail::HasOneCallOperator<Function>,
+                  "a callback has one call operator, and names the types of its parameters");
     static_assert(std::is_empty_v<Function> && std::is_default_constructible_v<Function>,
                   "a callback captures nothing: hand over what it needs as user data");
-  }
-  template <typename Function>
-    requires(std::is_class_v<Function> && !detail::HasOneCallOperator<Function>)
-  constexpr Callback(Function) noexcept {
-    static_assert(detail::always_false<Function>,
-                  "a callback has one call operator, and names the types of its parameters");
+    if constexpr (detail::HasOneCallOperator<Function>) {
+      function_ = &detail::Adapter<decltype(&Function::operator()), Object>::template call<Result, Given...>;
+    }
   }
   /// calls<function> says this with the types of the function.
   template <typename... Arguments>

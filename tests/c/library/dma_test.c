@@ -188,6 +188,54 @@ CASE(dma, a_source_above_the_limit_fails_at_its_completion) {
   end_dma(&stage, dma);
 }
 
+CASE(dma, memory_that_may_only_be_read_is_not_written) {
+  struct stage stage;
+  struct seen seen;
+  struct doca_dma* dma = make_dma(&stage, &seen, copied);
+  CHECK_OK(doca_mmap_stop(stage.mmap));
+  CHECK_OK(doca_mmap_set_permissions(stage.mmap, DOCA_ACCESS_FLAG_LOCAL_READ_ONLY));
+  CHECK_OK(doca_mmap_start(stage.mmap));
+  struct doca_buf* src = stage_data(&stage, 0, 100);
+  struct doca_buf* dst = stage_room(&stage, half, half);
+  CHECK_OK(doca_task_submit(doca_dma_task_memcpy_as_task(take(dma, src, dst, 0))));
+  stage_progress_until(&stage, &seen.failures, 1);
+  CHECK(seen.status == DOCA_ERROR_IO_FAILED && stage.memory[half] == 0);
+  give_back(src);
+  give_back(dst);
+  end_dma(&stage, dma);
+}
+
+CASE(dma, a_task_is_in_flight_once) {
+  struct stage stage;
+  struct seen seen;
+  struct doca_dma* dma = make_dma(&stage, &seen, copied);
+  struct doca_buf* src = stage_data(&stage, 0, 100);
+  struct doca_buf* dst = stage_room(&stage, half, half);
+  struct doca_dma_task_memcpy* task = take(dma, src, dst, 0);
+  CHECK_OK(doca_task_submit(doca_dma_task_memcpy_as_task(task)));
+  CHECK_STATUS(doca_task_submit(doca_dma_task_memcpy_as_task(task)), DOCA_ERROR_BAD_STATE);
+  doca_dma_task_memcpy_set_src(task, dst);
+  CHECK(doca_dma_task_memcpy_get_src(task) == src);
+  stage_progress_until(&stage, &seen.successes, 1);
+  CHECK_STATUS(doca_ctx_stop(doca_dma_as_ctx(dma)), DOCA_ERROR_IN_PROGRESS);
+  CHECK_STATUS(doca_task_submit(doca_dma_task_memcpy_as_task(task)), DOCA_ERROR_BAD_STATE);
+  doca_task_free(doca_dma_task_memcpy_as_task(task));
+  give_back(src);
+  give_back(dst);
+  end_dma(&stage, dma);
+}
+
+CASE(dma, a_context_needs_a_conf) {
+  struct stage stage;
+  stage_open(&stage, open_first_device(), half);
+  struct doca_dma* dma = NULL;
+  CHECK_OK(doca_dma_create(stage.dev, &dma));
+  CHECK_OK(doca_pe_connect_ctx(stage.pe, doca_dma_as_ctx(dma)));
+  CHECK_INVALID(doca_ctx_start(doca_dma_as_ctx(dma)));
+  CHECK_OK(doca_dma_destroy(dma));
+  stage_close(&stage);
+}
+
 CASE(dma, configuration_is_refused_unless_idle) {
   struct stage stage;
   struct seen seen;

@@ -154,6 +154,18 @@ CASE(sync_event, an_event_needs_both_locations) {
   CHECK_OK(doca_dev_close(dev));
 }
 
+CASE(sync_event, an_event_is_not_a_context_before_as_ctx) {
+  struct doca_dev* dev = open_first_device();
+  struct doca_sync_event* event = make_event(dev);
+  struct doca_ctx* ctx = (struct doca_ctx*)(void*)event;
+  CHECK_INVALID(doca_ctx_start(ctx));
+  CHECK_INVALID(doca_ctx_stop(ctx));
+  CHECK(doca_sync_event_as_ctx(event) == ctx);
+  CHECK_OK(doca_ctx_stop(ctx));
+  CHECK_OK(doca_sync_event_destroy(event));
+  CHECK_OK(doca_dev_close(dev));
+}
+
 CASE(sync_event, an_export_is_small_and_stays) {
   struct doca_dev* dev = open_first_device();
   const struct doca_devinfo* info = doca_dev_as_devinfo(dev);

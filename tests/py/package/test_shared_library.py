@@ -145,7 +145,7 @@ def test_a_program_in_c_finds_the_library_by_docas_name(prefix, tmp_path):
 def test_components_are_those_that_were_built(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\n"
-        "find_package(pydoca 0.1 REQUIRED COMPONENTS sim ${WANTED})\n"
+        "find_package(pydoca 0.2 REQUIRED COMPONENTS sim ${WANTED})\n"
     )
     line = ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
     run(*line)

@@ -29,15 +29,15 @@ doca_error_t Call::refuse(Status status, std::string_view text) const noexcept {
   return as_c(status);
 }
 
-void Call::log_null(int place) const noexcept {
+void Call::log_null(std::source_location where, int place) noexcept {
   log::engine(log::Level::error, "c", [&] {
-    return std::string(plain_name(where_)).append(": pointer ").append(std::to_string(place)).append(" is NULL");
+    return std::string(plain_name(where)).append(": pointer ").append(std::to_string(place)).append(" is NULL");
   });
 }
 
-void Call::log_dead(int place, std::string_view noun) const noexcept {
+void Call::log_dead(std::source_location where, int place, std::string_view noun) noexcept {
   log::engine(log::Level::error, "c", [&] {
-    std::string line(plain_name(where_));
+    std::string line(plain_name(where));
     line.append(": pointer ").append(std::to_string(place)).append(" is not a living ").append(noun);
     return line.append("; it was destroyed, or is of another kind");
   });

@@ -31,7 +31,7 @@ class Call {
 
   /// Whether no argument is NULL, and each object is alive and of its kind; logs the first that is not.
   template <class... T>
-  [[nodiscard]] bool has(const T*... arguments) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool has(const T*... arguments) const noexcept {
     int place = 0;
     return (accept(++place, arguments) && ...);
   }
@@ -59,9 +59,9 @@ class Call {
 
  private:
   template <class T>
-  bool accept(int place, const T* argument) const noexcept {
+  [[gnu::always_inline]] bool accept(int place, const T* argument) const noexcept {
     if (argument == nullptr) [[unlikely]] {
-      log_null(place);
+      log_null(where_, place);
       return false;
     }
     if constexpr (!std::is_void_v<T>) {
@@ -69,19 +69,21 @@ class Call {
     }
     if constexpr (Recognisable<T>) {
       if (!argument->is_alive()) [[unlikely]] {
-        log_dead(place, T::noun());
+        log_dead(where_, place, T::noun());
         return false;
       }
     } else if constexpr (std::same_as<T, Buf>) {
       if (argument->is_free()) [[unlikely]] {
-        log_dead(place, "buf");
+        log_dead(where_, place, "buf");
         return false;
       }
     }
     return true;
   }
-  [[gnu::cold, gnu::noinline]] void log_null(int place) const noexcept;
-  [[gnu::cold, gnu::noinline]] void log_dead(int place, std::string_view noun) const noexcept;
+  // The place in the source is a word: by value, it costs a call that succeeds nothing.
+  [[gnu::cold, gnu::noinline]] static void log_null(std::source_location where, int place) noexcept;
+  [[gnu::cold, gnu::noinline]] static void log_dead(std::source_location where, int place,
+                                                    std::string_view noun) noexcept;
   [[gnu::cold, gnu::noinline]] doca_error_t failed(const std::exception& error) const noexcept;
 
   std::source_location where_;

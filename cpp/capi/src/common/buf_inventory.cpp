@@ -66,25 +66,15 @@ doca_error_t doca_buf_inventory_buf_get_by_args(doca_buf_inventory* inventory, c
   if (!Call().has(inventory, mmap, buf)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  Buf* got = nullptr;
-  const Status status =
-      inventory->source->get_by_args(mmap->map, capi::address_of(addr), len, capi::address_of(data), data_len, got);
-  if (status == Status::success) [[likely]] {
-    *buf = capi::as_c(got);
-  }
-  return capi::as_c(status);
+  return capi::as_c(inventory->source->get_by_args(mmap->map, capi::address_of(addr), len, capi::address_of(data),
+                                                   data_len, capi::filled(buf)));
 }
 
 doca_error_t doca_buf_inventory_buf_dup(doca_buf_inventory* inventory, const doca_buf* src_buf, doca_buf** dst_buf) {
   if (!Call().has(inventory, engine(src_buf), dst_buf)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  Buf* got = nullptr;
-  const Status status = inventory->source->dup(*engine(src_buf), got);
-  if (status == Status::success) [[likely]] {
-    *dst_buf = capi::as_c(got);
-  }
-  return capi::as_c(status);
+  return capi::as_c(inventory->source->dup(*engine(src_buf), capi::filled(dst_buf)));
 }
 
 doca_error_t doca_buf_inventory_set_user_data(doca_buf_inventory* inventory, doca_data user_data) {

@@ -70,12 +70,7 @@ doca_error_t doca_buf_pool_buf_alloc(doca_buf_pool* buf_pool, doca_buf** buf) {
   if (!Call().has(buf_pool, buf)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  Buf* got = nullptr;
-  const Status status = buf_pool->source->alloc(got);
-  if (status == Status::success) [[likely]] {
-    *buf = capi::as_c(got);
-  }
-  return capi::as_c(status);
+  return capi::as_c(buf_pool->source->alloc(capi::filled(buf)));
 }
 
 doca_error_t doca_buf_pool_set_user_data(doca_buf_pool* buf_pool, doca_data user_data) {

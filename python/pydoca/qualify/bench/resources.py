@@ -66,6 +66,7 @@ def growth(cycle: Callable[[], object], cycles: int, warm: int = 3) -> Usage:
     for quarter in range(_PARTS):
         for _ in range(quarter, cycles, _PARTS):
             cycle()
+        gc.collect()  # a part may end before Python's own collection
         sizes.append(resident())
     return (settled(before) - before)._replace(resident=leaked(sizes))
 

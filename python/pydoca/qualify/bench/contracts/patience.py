@@ -95,7 +95,7 @@ def late_peers(sides: Sides) -> int:
             with duty("a server and a client that come late"):
                 stand.enter_context(comch.Server(pe, sides.dpu, sides.representor, names[0], num_send_tasks=1))
                 client = comch.Client(pe, sides.host, names[1], timeout=waiting.PATIENCE, num_send_tasks=1)
-                stand.callback(client.close)
+                stand.push(client)  # it may still be starting when its server has accepted it
                 client.start()
 
         _require_late(calls, come, pe)

@@ -36,6 +36,7 @@ def operations(stand: Stand, device: pydoca.Device, wait: Wait = waiting.poll) -
 
 
 def copy(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -> Callable[[], int]:
+    """A copy of size bytes within the card's memory."""
     copies = dma.Copies(stand, device, dma.local(stand, device, size), size, 1)
     return partial(copies.run_one_by, wait)
 
@@ -43,12 +44,14 @@ def copy(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -> 
 def copy_across(
     stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE, *, read: bool = True
 ) -> Callable[[], int]:
+    """A copy of size bytes between the host and the card, made by the card, which reads or writes there."""
     sides = stand.enter_context(both_sides(device))
     ends = dma.remote(stand, sides.dpu, sides.host, size, read=read)
     return partial(dma.Copies(stand, sides.dpu, ends, size, 1).run_one_by, wait)
 
 
 def digest(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -> Callable[[], int]:
+    """A SHA-256 digest of size bytes, compared with hashlib's."""
     data = prbs31(size, 1).tobytes()
     memory, expected = stand.enter_context(pydoca.alloc(32)), hashlib.sha256(data).digest()
     pe, inventory = stand.engine(), stand.bufs(2)
@@ -71,6 +74,7 @@ def digest(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -
 
 
 def expansion(stand: Stand, device: pydoca.Device, wait: Wait, size: int = _SIZE) -> Callable[[], int]:
+    """The decompression of a deflate stream to size bytes, compared with the plain data and their CRC-32."""
     plain, what = (prbs31(4096, 5).tobytes() * (size // 4096 + 1))[:size], f"an expansion to {size} bytes"
     streams = compress.Streams(stand, device, size)
     task = streams.task(compress.deflated(plain, "own codes"), size, stand, random.Random(1))
