@@ -109,18 +109,44 @@ CASE(graphs, fail_when_a_function_fails) {
   tear_down(&rig);
 }
 
-CASE(graphs, fail_when_a_task_fails) {
+// A graph checks its tasks: what this side can see is the answer of the submission.
+CASE(graphs, refuse_a_first_task_that_breaks_a_limit) {
   struct graph_rig rig;
   set_up(&rig);
   CHECK_OK(doca_buf_reset_data_len(rig.dma.src));
   struct doca_dma_task_memcpy* task = take_copy(&rig.dma, rig.dma.src, rig.dma.dst);
   struct doca_graph_instance* instance = new_instance(&rig, task);
+  CHECK_STATUS(doca_graph_instance_submit(instance), DOCA_ERROR_INVALID_VALUE);
+  CHECK_OK(doca_buf_set_data_len(rig.dma.src, 8));
   CHECK_OK(doca_graph_instance_submit(instance));
   progress_until(&rig, 1);
-  CHECK_EQUAL(rig.num_failed, 1);
-  CHECK_EQUAL(rig.num_calls, 0);
+  CHECK_EQUAL(rig.num_succeeded, 1);
   CHECK_OK(doca_graph_instance_destroy(instance));
   doca_task_free(as_task(task));
+  tear_down(&rig);
+}
+
+CASE(graphs, fail_when_a_task_fails) {
+  struct graph_rig rig;
+  struct doca_graph_node* second = NULL;
+  configure(&rig);
+  CHECK_OK(doca_graph_node_create_from_ctx(rig.graph, rig.dma.ctx, &second));
+  CHECK_OK(doca_graph_add_dependency(rig.graph, rig.function, second));
+  CHECK_OK(doca_graph_start(rig.graph));
+  CHECK_OK(doca_buf_set_data_len(rig.dma.src, 8));
+  struct doca_buf* empty = room_buf(&rig.dma.stand, 0, 8);
+  struct doca_dma_task_memcpy* task = take_copy(&rig.dma, rig.dma.src, rig.dma.dst);
+  struct doca_dma_task_memcpy* other = take_copy(&rig.dma, empty, rig.dma.dst);
+  struct doca_graph_instance* instance = new_instance(&rig, task);
+  CHECK_OK(doca_graph_instance_set_ctx_node_data(instance, second, as_task(other)));
+  CHECK_OK(doca_graph_instance_submit(instance));
+  progress_until(&rig, 1);
+  CHECK_EQUAL(rig.num_calls, 1);
+  CHECK_EQUAL(rig.num_failed, 1);
+  CHECK_OK(doca_graph_instance_destroy(instance));
+  doca_task_free(as_task(task));
+  doca_task_free(as_task(other));
+  CHECK_OK(doca_buf_dec_refcount(empty, NULL));
   tear_down(&rig);
 }
 

@@ -121,21 +121,6 @@ CASE(memory, is_freed_while_its_exported_map_is_started) {
   dma_rig_tear_down(&rig);
 }
 
-// The device finds no memory there, as a card does.
-CASE(memory, that_was_unmapped_fails_a_copy) {
-  struct dma_rig rig;
-  struct doca_buf* src = NULL;
-  dma_rig_set_up(&rig, page, count_success, count_failure, 1);
-  char* memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  CHECK(memory != MAP_FAILED);
-  struct doca_mmap* map = map_memory(rig.stand.dev, memory, page, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
-  CHECK_OK(doca_buf_inventory_buf_get_by_data(rig.stand.inventory, map, memory, 8, &src));
-  CHECK_OK(doca_buf_dec_refcount(src, NULL));
-  munmap(memory, page);
-  CHECK_OK(doca_mmap_destroy(map));
-  dma_rig_tear_down(&rig);
-}
-
 CASE(memory, that_nobody_may_write_is_read) {
   struct dma_rig rig;
   struct doca_buf* src = NULL;
