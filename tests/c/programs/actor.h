@@ -19,7 +19,7 @@
 enum { memory_size = 256 * 1024, max_words = 4, detail_size = 2000 };
 
 struct actor {
-  const char* directory;  ///< of the files that both sides know
+  const char* directory;  ///< has the files that both sides know
   struct doca_dev* dev;
   struct doca_pe* pe;
   struct doca_buf_inventory* inventory;
@@ -36,7 +36,7 @@ struct actor {
   struct doca_mmap* local_map;
   struct doca_dma* dma;
   int num_completed;
-  doca_error_t status;  ///< of the copy that completed last
+  doca_error_t status;  ///< that of the copy or wait that completed last
   struct doca_sync_event* event;
   bool event_is_asynchronous;
   char detail[detail_size];  ///< follows the status in the answer

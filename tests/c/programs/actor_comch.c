@@ -30,7 +30,7 @@ static struct link {
   struct doca_ctx* ctx;
   struct doca_comch_connection* last;  ///< the client that connected last
   struct seen seen;
-  doca_error_t status;  ///< of the task that failed last
+  doca_error_t status;  ///< the status of the last failed task
   bool echoes;
   unsigned long num_made;  ///< messages
 } link;

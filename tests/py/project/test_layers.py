@@ -209,7 +209,7 @@ def test_vendor_headers_stand_in_their_backend_only():
     for path in cxx_files(ROOT / "cpp"):
         for name, place in includes(path):
             owner = VENDOR_FOLDERS.get(name.split("/")[0])
-            is_ours = (BINDINGS / name).is_file()  # cpp/bindings also has a folder rdma
+            is_ours = any((folder / name).is_file() for folder in (BINDINGS, CAPI / "src"))  # which have folders rdma
             if owner and "/" in name and not is_ours and not path.is_relative_to(BACKENDS / owner):
                 faults.append(f"{place}: {name}")
     fail_if_any(
@@ -397,6 +397,17 @@ def test_the_reader_of_toml_is_private_to_one_file():
         if name.startswith("toml++/")
     ]
     fail_if_any("toml++ is included in cpp/src/detail/text/toml.cpp only", faults)
+
+
+def test_the_reader_of_json_is_private_to_one_file():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(ROOT / "cpp")
+        if path != CAPI / "src/argp/json.cpp"
+        for name, place in includes(path)
+        if name.startswith("nlohmann/")
+    ]
+    fail_if_any("nlohmann/ is included in cpp/capi/src/argp/json.cpp only", faults)
 
 
 def test_the_engine_knows_no_python():
