@@ -50,6 +50,7 @@ struct command {
 /// Tables of commands, each of which ends with a name that is NULL.
 extern const struct command memory_commands[];
 extern const struct command event_commands[];
+extern const struct command comch_commands[];
 
 /// The files that both sides know. read_all: INVALID_VALUE for one that is not there.
 doca_error_t write_all(const struct actor* actor, const char* name, const void* bytes, size_t length);
@@ -61,5 +62,6 @@ void stop_until_idle(struct doca_pe* pe, struct doca_ctx* ctx);
 doca_error_t copy_remote(struct actor* actor, bool to_remote, size_t length);
 void end_memory(struct actor* actor);
 void end_event(struct actor* actor);
+void end_comch(struct actor* actor);
 
 #endif  // TESTS_C_PROGRAMS_ACTOR_H_

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 
@@ -120,5 +121,15 @@ class Slab {
   Head* newest_ = nullptr;
   Block* blocks_ = nullptr;  ///< valgrind calls what has pointers only to its middle possibly lost
 };
+
+struct EndObject {
+  template <class Object>
+  void operator()(Object* object) const noexcept {
+    Slab<Object>::end(*object);
+  }
+};
+/// An object that belongs to another one.
+template <class Object>
+using Owned = std::unique_ptr<Object, EndObject>;
 
 }  // namespace pydoca::capi
