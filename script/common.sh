@@ -24,7 +24,7 @@ trap 'exit 130' INT
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
-build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev libtomlplusplus-dev libssl-dev libisal-dev libibverbs-dev librdmacm-dev)
+build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libssl-dev libisal-dev libibverbs-dev librdmacm-dev)
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers zstd)
 reader_packages=(zsh fish groff-base) # tests give them completions and the manual
 clang_packages=(clang-19 llvm-19) # llvm-ar lets CMake have Clang optimise across files

@@ -12,7 +12,7 @@ make_arm_system() {
   rm -rf "$arm/system"
   mkdir -p "$arm"
   with_progress "debootstrap aarch64" as_root debootstrap --arch=arm64 --foreign --variant=minbase \
-    --include="python3,libpython3.$arm_minor-dev,libspdlog-dev,libfmt-dev,libtomlplusplus-dev,libssl-dev,libisal-dev,libibverbs-dev,librdmacm-dev" \
+    --include="python3,libpython3.$arm_minor-dev,libspdlog-dev,libfmt-dev,libtomlplusplus-dev,nlohmann-json3-dev,libssl-dev,libisal-dev,libibverbs-dev,librdmacm-dev" \
     "$arm_suite" "$arm/system"
   for package in "$arm/system"/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$arm/system"; done
   rm -rf "$arm/system"/{tmp,run} # or QEMU would take files of these for the machine's, but not sockets
@@ -23,7 +23,7 @@ make_arm_system() {
 make_arm_headers() {
   local headers=$arm/system/usr/include name
   mkdir -p "$arm/include" "$arm/include-of-processor"
-  for name in spdlog fmt toml++ openssl isa-l infiniband rdma aarch64-linux-gnu; do ln -sfn "$headers/$name" "$arm/include/$name"; done
+  for name in spdlog fmt toml++ nlohmann openssl isa-l infiniband rdma aarch64-linux-gnu; do ln -sfn "$headers/$name" "$arm/include/$name"; done
   ln -sfn "$headers/aarch64-linux-gnu/openssl" "$arm/include-of-processor/openssl"
 }
 
@@ -34,7 +34,7 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CXX_FLAGS_INIT "-isystem $arm/include-of-processor -isystem $arm/include")
-foreach(name SPDLOG FMT TOMLPLUSPLUS OPENSSL ISAL VERBS RDMACM)
+foreach(name SPDLOG FMT TOMLPLUSPLUS NLOHMANN_JSON OPENSSL ISAL VERBS RDMACM)
   set(PYDOCA_\${name}_INCLUDE_DIR $arm/include)
 endforeach()
 set(Python_INCLUDE_DIR $arm/system/usr/include/python3.$arm_minor)

@@ -165,7 +165,8 @@ std::string number_of(const CTask& task, std::string_view name) {
 /// The call that takes a task, with its operands in the engine's order.
 std::string taking(const CLibrary& library, const CTask& task) {
   if (library.takes_by_number) {
-    return "allocate(" + operation_of(library, task) + ", " + number_of(task, "value") + ", " + number_of(task, "mask");
+    std::string call = "allocate(";
+    return call.append(operation_of(library, task) + ", " + number_of(task, "value") + ", " + number_of(task, "mask"));
   }
   std::string call = std::string(task.traits->name) + (task.has_connection ? "(*rdma_connection->connection" : "(");
   for (const Operand& traits : task.traits->operands) {

@@ -5,6 +5,7 @@
 
 #include <doca_error.h>
 #include <stdbool.h>
+#include <string.h>
 
 struct c_case {
   const char* name;
@@ -43,5 +44,21 @@ _Noreturn void c_case_fail(const char* file, int line, const char* format, ...) 
 
 #define CHECK_OK(call) CHECK_STATUS(call, DOCA_SUCCESS)
 #define CHECK_INVALID(call) CHECK_STATUS(call, DOCA_ERROR_INVALID_VALUE)
+
+/// Whether two numbers that are not negative are equal; says both if not.
+#define CHECK_EQUAL(got, expected)                                                                \
+  do {                                                                                            \
+    const unsigned long long c_case_got_ = (unsigned long long)(got);                             \
+    const unsigned long long c_case_expected_ = (unsigned long long)(expected);                   \
+    if (c_case_got_ != c_case_expected_)                                                          \
+      c_case_fail(__FILE__, __LINE__, "%s: %llu, not %llu", #got, c_case_got_, c_case_expected_); \
+  } while (0)
+
+#define CHECK_TEXT(got, expected)                                                               \
+  do {                                                                                          \
+    const char* const c_case_got_ = (got);                                                      \
+    if (strcmp(c_case_got_, (expected)) != 0)                                                   \
+      c_case_fail(__FILE__, __LINE__, "%s: \"%s\", not \"%s\"", #got, c_case_got_, (expected)); \
+  } while (0)
 
 #endif  // TESTS_C_CASE_H_

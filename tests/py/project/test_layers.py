@@ -399,6 +399,17 @@ def test_the_reader_of_toml_is_private_to_one_file():
     fail_if_any("toml++ is included in cpp/src/detail/text/toml.cpp only", faults)
 
 
+def test_the_reader_of_json_is_private_to_one_file():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(ROOT / "cpp")
+        if path != CAPI / "src/argp/json.cpp"
+        for name, place in includes(path)
+        if name.startswith("nlohmann/")
+    ]
+    fail_if_any("nlohmann/ is included in cpp/capi/src/argp/json.cpp only", faults)
+
+
 def test_the_engine_knows_no_python():
     words = re.compile(r"pybind11|Python\.h|\bPy[A-Z_]\w*|\bGIL\b|\bgil_", re.ASCII)
     faults = [

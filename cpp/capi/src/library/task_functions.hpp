@@ -47,9 +47,16 @@ EngineTask<CTask>*& taken(CTask** task) noexcept {
   return reinterpret_cast<EngineTask<CTask>*&>(*task);
 }
 
+/// A line of the log that says why a task has failed: C programs have no other way to learn it. None for a task that
+/// was flushed.
+[[gnu::cold, gnu::noinline]] void log_failure(const Task& task) noexcept;
+
 /// What the engine calls when a task has completed.
 template <class CTask, bool succeeded>
 void completed(Task& task, std::uint64_t task_data, std::uint64_t context_data) noexcept {
+  if constexpr (!succeeded) {
+    log_failure(task);
+  }
   const auto& library = object_of<const typename EngineOf<CTask>::Library>(task.context());
   const auto& callbacks = std::get<TaskCallbacks<CTask>>(library.callbacks);
   (succeeded ? callbacks.on_success : callbacks.on_error)(
