@@ -39,6 +39,7 @@ foreach(side host dpu)
   c_add_program(${side} actor programs/actor.c programs/actor_event.c programs/actor_memory.c)
   c_add_example(${side} dma_copy dma_copy common/dma_common.c)
   c_add_example(${side} graph graph_copy common/dma_common.c)
+  c_add_example(${side} options copy_texts common/dma_common.c)
   c_add_example(${side} progress_engine_event progress_engine_event)
   c_add_example(${side} sha sha_digest)
   c_add_example(${side} sync_event_local sync_event_local)
@@ -57,4 +58,5 @@ c_add_cases(c_pair_test
 target_compile_definitions(c_pair_test PRIVATE
   HOST_ACTOR="$<TARGET_FILE:c_host_actor>"
   DPU_ACTOR="$<TARGET_FILE:c_dpu_actor>"
-  EXAMPLES="${CMAKE_CURRENT_BINARY_DIR}/programs")
+  EXAMPLES="${CMAKE_CURRENT_BINARY_DIR}/programs"
+  EXAMPLE_OPTIONS="${c_examples}/options/options.json")
