@@ -67,4 +67,4 @@ endif()
 install(FILES ../LICENSE DESTINATION ${pydoca_doc_dir} COMPONENT pydoca_development)
 install(DIRECTORY ../licenses DESTINATION ${pydoca_doc_dir} COMPONENT pydoca_development)
 install(DIRECTORY ../examples/ DESTINATION ${pydoca_doc_dir}/examples COMPONENT pydoca_development
-  FILES_MATCHING PATTERN "*.cpp" PATTERN "CMakeLists.txt")
+  FILES_MATCHING PATTERN "*.cpp" PATTERN "*.[ch]" PATTERN "CMakeLists.txt" PATTERN "meson.build")

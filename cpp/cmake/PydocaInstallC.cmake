@@ -6,9 +6,6 @@ if(NOT pydoca_kind STREQUAL "SHARED_LIBRARY")
   string(APPEND pydoca_c_link_flags " -lstdc++ -lm")
 endif()
 
-# Programs ask for a version of DOCA: the one that the headers state.
-file(STRINGS capi/include/doca_version.h pydoca_c_version REGEX "define DOCA_VERSION_STRING")
-string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" pydoca_c_version "${pydoca_c_version}")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/capi/include/doca_build_config.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT pydoca_development)
 get_property(pydoca_parts GLOBAL PROPERTY pydoca_capi_parts)

@@ -7,6 +7,12 @@ foreach(target IN LISTS pydoca_targets)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
 endforeach()
 
+# A minor version before 1.0 may change what programs were compiled with (docs/support.md).
+set(pydoca_abi ${PROJECT_VERSION_MAJOR})
+if(pydoca_abi EQUAL 0)
+  set(pydoca_abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
+
 get_target_property(pydoca_kind pydoca TYPE)
 if(NOT pydoca_kind STREQUAL "SHARED_LIBRARY")
   return()
@@ -18,11 +24,6 @@ foreach(part TESTS BENCHMARKS PYTHON FUZZER)
   endif()
 endforeach()
 
-# A minor version before 1.0 may change what programs were compiled with (docs/support.md).
-set(pydoca_abi ${PROJECT_VERSION_MAJOR})
-if(pydoca_abi EQUAL 0)
-  set(pydoca_abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-endif()
 set_target_properties(pydoca PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${pydoca_abi})
 set(pydoca_exports "${CMAKE_CURRENT_BINARY_DIR}/pydoca_exports.map")
 file(CONFIGURE OUTPUT "${pydoca_exports}" @ONLY CONTENT [[

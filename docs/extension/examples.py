@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from extension import c_examples
 from extension.markdown import slug
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -68,6 +69,7 @@ def pages() -> Iterator[tuple[str, str]]:
         raise ValueError(f"the page of examples and the folder differ: {', '.join(sorted(listed ^ there))}")
     for name in sorted(listed):
         yield f"examples/{slug(name)}.md", page(name)
+    yield from c_examples.pages()
     yield "examples/index.md", "\n".join(index())
 
 
@@ -84,8 +86,10 @@ def index() -> Iterator[str]:
         yield from (f"## {title}", "", "| Program | What it shows |", "|---|---|")
         yield from (f"| [`{name}`]({slug(name)}.md) | {about(name)} |" for name in names)
         yield ""
+    yield from ("## C", "", *c_examples.rows(), "")
     yield from (":::{toctree}", ":hidden:", "")
     yield from (f"{name} <{slug(name)}>" for names in SECTIONS.values() for name in names)
+    yield from (f"c/{name} <{c_examples.page_of(name)}>" for name in c_examples.PROGRAMS)
     yield ":::"
 
 

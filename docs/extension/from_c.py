@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from extension.markdown import code, cpp_role, fenced, listed, python_role, sentence, slug
+from pydoca.cli.explain._c_api import in_c
 from pydoca.cli.explain._table import Entry, Library, Table, load
 
 NO_COUNTERPART = {"not there yet": "pydoca does not have this yet", "stays out": "pydoca leaves this out"}
@@ -57,6 +58,7 @@ def facts_of(row: tuple[Entry, ...]) -> Iterator[str]:
     facts = {
         "Python": python,
         "C++": cpp,
+        "In C": listed(map(in_c_of, row), "; "),
         "Now": now,
         "States": "; ".join(f"{{state}}`{state}`" for state in first.when),
         "Old names": listed(code(old) for entry in row for old in entry.old),
@@ -65,6 +67,12 @@ def facts_of(row: tuple[Entry, ...]) -> Iterator[str]:
     for label, text in facts.items():
         if text and label:
             yield f"* **{label}** {text}"
+
+
+def in_c_of(entry: Entry) -> str:
+    """Whether C has the name; empty where it has not, which the page of C counts."""
+    found = in_c(entry)
+    return {"yes": "yes", "refused": f"refused, because {found.reason}"}.get(found.state, "")
 
 
 def errors_of(entry: Entry) -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from extension import (
+    c_api,
     commands,
     cpp_api,
     examples,
@@ -20,6 +21,7 @@ from extension import (
 
 # Each function gives the pages of its kind: the path below docs/made, and the text.
 MAKERS = (
+    c_api.pages,
     commands.pages,
     cpp_api.pages,
     examples.pages,

@@ -11,10 +11,10 @@ target_include_directories(pydoca_capi_generator PRIVATE
   generator $<TARGET_PROPERTY:pydoca,INTERFACE_INCLUDE_DIRECTORIES>)
 pydoca_enable_warnings(pydoca_capi_generator)
 
-# pydoca_capi_tasks(<library> SOURCES <source>...): a part, doca-<library>, with task functions. Its header stands in
-# the build directory, made of include/doca_<library>.h.in.
+# pydoca_capi_tasks(<library> [HEADERS <other header>...] SOURCES <source>...): a part, doca-<library>, with task
+# functions. Its header stands in the build directory, made of include/doca_<library>.h.in.
 function(pydoca_capi_tasks library)
-  cmake_parse_arguments(PARSE_ARGV 1 part "" "" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 part "" "" "HEADERS;SOURCES")
   set(template "${CMAKE_CURRENT_SOURCE_DIR}/include/doca_${library}.h.in")
   set(header "${CMAKE_CURRENT_BINARY_DIR}/include/doca_${library}.h")
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${library}_tasks.cpp")
@@ -23,5 +23,5 @@ function(pydoca_capi_tasks library)
     DEPENDS pydoca_capi_generator "${template}" COMMENT "Task functions of ${library}" VERBATIM)
   target_sources(pydoca_capi PRIVATE "${header}")
   string(REPLACE _ - name ${library})
-  pydoca_capi_part(${name} HEADERS "${header}" SOURCES ${part_SOURCES} "${source}" REQUIRES common)
+  pydoca_capi_part(${name} HEADERS "${header}" ${part_HEADERS} SOURCES ${part_SOURCES} "${source}" REQUIRES common)
 endfunction()

@@ -20,7 +20,7 @@ typedef void (*@task@_completion_cb_t)(struct @task@* task, union doca_data task
 @stability@ doca_error_t @task@_set_conf(struct @library@* @handle@, @task@_completion_cb_t task_completion_cb, @task@_completion_cb_t task_error_cb, @count_type@ @count@);
 /// Takes a task, which is not submitted yet. BAD_STATE unless the context is running, NO_MEMORY when all tasks of this
 /// kind are taken.
-@stability@ doca_error_t @task@_alloc_init(struct @library@* @handle@, @operands@, union doca_data user_data, struct @task@** task);
+@stability@ doca_error_t @task@_@allocation@(struct @library@* @handle@, @operands@, union doca_data user_data, struct @task@** task);
 /// The task for the functions of doca_pe.h: the same object.
 @stability@ struct doca_task* @task@_@cast@(struct @task@* task);
 )";
@@ -29,6 +29,17 @@ constexpr std::string_view operand_pattern = R"(
 /// Sets the operand of the next submission; not while the task is in flight.
 @stability@ @answer@ @task@_set_@operand@(struct @task@* task, @parameter_type@ @parameter@);
 @stability@ @getter_type@ @task@_get_@operand@(const struct @task@* task);
+)";
+
+constexpr std::string_view connection_pattern = R"(
+/// Sets the connection of the next submission; not while the task is in flight.
+@stability@ void @task@_set_rdma_connection(struct @task@* task, const struct doca_rdma_connection* rdma_connection);
+@stability@ const struct doca_rdma_connection* @task@_get_rdma_connection(const struct @task@* task);
+)";
+
+constexpr std::string_view result_pattern = R"(
+/// @does@
+@stability@ @type@ @task@_get_result_@name@(const struct @task@* task);
 )";
 
 constexpr std::string_view support_pattern = R"(
@@ -42,8 +53,12 @@ std::string declare(const CLibrary& library, const CTask& task) {
   words.emplace_back("not_idle", library.refuses_conf);
   std::string text = library.operation_enum != nullptr ? expand(support_pattern, words) : "";
   text += expand(task_pattern, words);
+  text += task.has_connection ? expand(connection_pattern, words) : "";
   for (const COperand& operand : task.operands) {
     text += expand(operand_pattern, words_of(library, task, operand));
+  }
+  for (const CResult& result : task.results) {
+    text += expand(result_pattern, words_of(library, task, result));
   }
   return text;
 }

@@ -9,7 +9,7 @@ namespace pydoca::capi {
 namespace {
 
 constexpr std::string_view file_pattern = R"(// Made by cpp/capi/generator from the library's table of tasks.
-#include "library/@library@.hpp"
+#include "@folder@/@library@.hpp"
 
 #include "library/task_functions.hpp"
 
@@ -33,9 +33,9 @@ doca_error_t @task@_set_conf(@library@* @handle@, @task@_completion_cb_t task_co
                        });
 }
 
-doca_error_t @task@_alloc_init(@library@* @handle@, @operands@, doca_data user_data, @task@** task) {
-  if (!can_take(@handle@, task)) [[unlikely]] {
-    return refuse_to_take(@handle@, task, std::source_location::current());
+doca_error_t @task@_@allocation@(@library@* @handle@, @operands@, doca_data user_data, @task@** task) {
+  if (!can_take(@handle@, task@objects@)) [[unlikely]] {
+    return refuse_to_take(std::source_location::current(), @handle@, task@objects@);
   }
 @take@}
 
@@ -63,10 +63,27 @@ constexpr std::string_view getter_pattern = R"(
 }
 )";
 
+constexpr std::string_view result_pattern = R"(
+@type@ @task@_get_result_@name@(const @task@* task) {
+  return task != nullptr ? @got@ : @nothing@;
+}
+)";
+
+constexpr std::string_view connection_pattern = R"(
+void @task@_set_rdma_connection(@task@* task, const doca_rdma_connection* rdma_connection) {
+  static_cast<void>(set_operand(
+      task, [&](auto& engine) noexcept { return engine.set_connection(engine_connection(rdma_connection)); }));
+}
+
+const doca_rdma_connection* @task@_get_rdma_connection(const @task@* task) {
+  return task != nullptr ? as_c(engine_task(*task).connection()) : nullptr;
+}
+)";
+
 constexpr std::string_view support_pattern = R"(
 doca_error_t @library@_cap_task_@kind@_is_supported(const doca_devinfo* devinfo) {
   return answer_support(Call(), devinfo, [](const DeviceInfo& info) noexcept {
-    return @context@::is_supported(info, @operation@);
+    return @supporting@(info, @operation@);
   });
 }
 )";
@@ -75,11 +92,18 @@ doca_error_t @library@_cap_task_@kind@_is_supported(const doca_devinfo* devinfo)
 std::string engine_name(const Operand& traits) {
   return traits.type == OperandType::fetched ? "result_address" : traits.parameter;
 }
+/// The end of the name of its setter.
+std::string engine_name(const Operand& traits, const COperand& operand) {
+  return operand.engine != nullptr ? operand.engine : engine_name(traits);
+}
 
 /// A parameter as the engine's method takes it.
 std::string engine_value(const Operand& traits, const COperand& operand) {
   if (traits.is_buf()) {
     return std::string("buf_of(") + operand.parameter + ")";
+  }
+  if (traits.type == OperandType::event) {
+    return std::string("engine_event(") + operand.parameter + ")";
   }
   if (traits.type == OperandType::enumerator) {
     return std::string("static_cast<") + operand.engine_type + ">(" + operand.parameter + ")";
@@ -87,25 +111,28 @@ std::string engine_value(const Operand& traits, const COperand& operand) {
   return operand.parameter;
 }
 
+bool is_pointer(const Operand& traits) { return traits.is_buf() || traits.type == OperandType::event; }
+
 /// What the engine's getter gives, as C's returns it.
 std::string c_value(const Operand& traits, const COperand& operand) {
-  const std::string value = "engine_task(*task)." + engine_name(traits) + "()";
-  if (traits.is_buf()) {
+  const std::string value = "engine_task(*task)." + engine_name(traits, operand) + "()";
+  if (is_pointer(traits)) {
     return "as_c(" + value + ")";
   }
-  return operand.type != nullptr ? std::string("static_cast<") + operand.type + ">(" + value + ")" : value;
+  return traits.type == OperandType::enumerator ? std::string("static_cast<") + operand.type + ">(" + value + ")"
+                                                : value;
 }
 
 std::string nothing_of(const Operand& traits, const COperand& operand) {
-  if (traits.is_buf() || traits.type == OperandType::fetched) {
+  if (is_pointer(traits) || traits.type == OperandType::fetched) {
     return "nullptr";
   }
-  return operand.type != nullptr ? std::string("static_cast<") + operand.type + ">(0)" : "0";
+  return traits.type == OperandType::enumerator ? std::string("static_cast<") + operand.type + ">(0)" : "0";
 }
 
 /// A setter that answers refuses a buf that is not given.
 std::string setting(const CLibrary& library, const Operand& traits, const COperand& operand) {
-  const std::string set = "engine.set_" + engine_name(traits) + "(" + engine_value(traits, operand) + ")";
+  const std::string set = "engine.set_" + engine_name(traits, operand) + "(" + engine_value(traits, operand) + ")";
   const bool is_checked = library.setters_answer && traits.is_buf();
   return is_checked ? std::string(operand.parameter) + " != nullptr ? " + set + " : Status::invalid_value" : set;
 }
@@ -137,15 +164,27 @@ std::string number_of(const CTask& task, std::string_view name) {
 
 /// The call that takes a task, with its operands in the engine's order.
 std::string taking(const CLibrary& library, const CTask& task) {
-  if (library.operation_enum != nullptr) {
-    return "allocate(" + operation_of(library, task) + ", " + number_of(task, "value") + ", " + number_of(task, "mask");
+  if (library.takes_by_number) {
+    std::string call = "allocate(";
+    return call.append(operation_of(library, task) + ", " + number_of(task, "value") + ", " + number_of(task, "mask"));
   }
-  std::string call = std::string(task.traits->name) + "(";
+  std::string call = std::string(task.traits->name) + (task.has_connection ? "(*rdma_connection->connection" : "(");
   for (const Operand& traits : task.traits->operands) {
     const COperand* const operand = find_operand(task, engine_name(traits));
     call += (call.back() == '(' ? "" : ", ") + engine_value(traits, *operand);
   }
   return call;
+}
+
+/// The objects among the parameters, which must be alive.
+std::string objects_of(const CTask& task) {
+  std::string objects = task.has_connection ? ", rdma_connection" : "";
+  for (const COperand& operand : task.operands) {
+    if (traits_of(task, operand).type == OperandType::event) {
+      objects += std::string(", ") + operand.parameter;
+    }
+  }
+  return objects;
 }
 
 /// Throws std::out_of_range unless C has each operand of the traits.
@@ -161,17 +200,19 @@ std::string define(const CLibrary& library, const CTask& task) {
   require_all_operands(task);
   Words words = words_of(library, task);
   const COperand* const fetched = find_operand(task, "result_address");
+  words.emplace_back("objects", objects_of(task));
   words.emplace_back("taking", taking(library, task));
   words.emplace_back("fetched", fetched != nullptr ? fetched->parameter : "");
   words.emplace_back("configure", configuring(library, task));
   words.emplace_back("counted", library.counts_by_logarithm ? "count_of(log_num_tasks)" : "num_tasks");
   words.emplace_back("take", expand(fetched != nullptr ? fetching_take_pattern : take_pattern, words));
-  if (library.operation_enum == nullptr) {
-    return expand(task_pattern, words);
+  std::string text = expand(task_pattern, words) + (task.has_connection ? expand(connection_pattern, words) : "");
+  if (library.supporting == nullptr) {
+    return text;
   }
-  words.emplace_back("context", library.context);
+  words.emplace_back("supporting", library.supporting);
   words.emplace_back("operation", operation_of(library, task));
-  return expand(support_pattern, words) + expand(task_pattern, words);
+  return expand(support_pattern, words) + text;
 }
 
 std::string define(const CLibrary& library, const CTask& task, const COperand& operand) {
@@ -183,6 +224,16 @@ std::string define(const CLibrary& library, const CTask& task, const COperand& o
   words.emplace_back("got", c_value(traits, operand));
   words.emplace_back("nothing", nothing_of(traits, operand));
   return expand(setter_pattern, words) + expand(getter_pattern, words);
+}
+
+std::string define(const CLibrary& library, const CTask& task, const CResult& result) {
+  const std::string value = std::string("engine_task(*task).") + result.engine + "()";
+  const bool is_object = std::string_view(result.type).ends_with('*');
+  Words words = words_of(library, task, result);
+  words.emplace_back(
+      "got", is_object ? "as_c(" + value + ")" : std::string("static_cast<") + result.type + ">(" + value + ")");
+  words.emplace_back("nothing", is_object ? "nullptr" : std::string("static_cast<") + result.type + ">(0)");
+  return expand(result_pattern, words);
 }
 
 }  // namespace
@@ -198,8 +249,12 @@ std::string definitions_of(const CLibrary& library) {
     for (const COperand& operand : task.operands) {
       functions += define(library, task, operand);
     }
+    for (const CResult& result : task.results) {
+      functions += define(library, task, result);
+    }
   }
-  return expand(file_pattern, {{"library", library.name}, {"traits", traits}, {"functions", functions}});
+  return expand(file_pattern,
+                {{"folder", library.folder}, {"library", library.name}, {"traits", traits}, {"functions", functions}});
 }
 
 }  // namespace pydoca::capi

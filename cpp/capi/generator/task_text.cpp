@@ -21,7 +21,7 @@ std::string type_of(const Operand& traits, const COperand& operand, bool is_cons
     case OperandType::remote:
       return is_const ? "const struct doca_buf*" : "struct doca_buf*";
     case OperandType::u32:
-      return "uint32_t";
+      return operand.type != nullptr ? operand.type : "uint32_t";
     case OperandType::u64:
       return "uint64_t";
     case OperandType::fetched:
@@ -29,7 +29,7 @@ std::string type_of(const Operand& traits, const COperand& operand, bool is_cons
     case OperandType::enumerator:
       return operand.type;
     case OperandType::event:
-      return "struct doca_sync_event_remote_net*";
+      return is_const ? "const struct doca_sync_event_remote_net*" : "struct doca_sync_event_remote_net*";
   }
   return {};
 }
@@ -37,15 +37,15 @@ std::string type_of(const Operand& traits, const COperand& operand, bool is_cons
 }  // namespace
 
 std::string parameter_type(const Operand& traits, const COperand& operand) {
-  return type_of(traits, operand, operand.constness == Const::both);
+  return type_of(traits, operand, operand.constness == Const::both || operand.constness == Const::parameter);
 }
 
 std::string getter_type(const Operand& traits, const COperand& operand) {
-  return type_of(traits, operand, operand.constness != Const::none);
+  return type_of(traits, operand, operand.constness == Const::both || operand.constness == Const::getter);
 }
 
 std::string operand_parameters(const CTask& task) {
-  std::string parameters;
+  std::string parameters = task.has_connection ? "const struct doca_rdma_connection* rdma_connection" : "";
   for (const COperand& operand : task.operands) {
     parameters += parameters.empty() ? "" : ", ";
     parameters += parameter_type(traits_of(task, operand), operand) + " " + operand.parameter;
@@ -61,6 +61,7 @@ Words words_of(const CLibrary& library, const CTask& task) {
           {"kind", task.traits->name},
           {"task", "doca_" + name + "_task_" + task.traits->name},
           {"cast", library.cast},
+          {"allocation", library.taking},
           {"stability", library.stability},
           {"operands", operand_parameters(task)},
           {"count_type", logarithm ? "uint8_t" : "uint32_t"},
@@ -75,6 +76,12 @@ Words words_of(const CLibrary& library, const CTask& task, const COperand& opera
                              {"parameter_type", parameter_type(traits, operand)},
                              {"getter_type", getter_type(traits, operand)},
                              {"answer", library.setters_answer ? "doca_error_t" : "void"}});
+  return words;
+}
+
+Words words_of(const CLibrary& library, const CTask& task, const CResult& result) {
+  Words words = words_of(library, task);
+  words.insert(words.end(), {{"name", result.name}, {"type", result.type}, {"does", result.does}});
   return words;
 }
 

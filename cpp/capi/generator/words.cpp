@@ -24,7 +24,7 @@ std::size_t place_to_break(std::string_view line, bool is_comment, std::size_t c
   }
   const std::size_t comma = line.rfind(", ", column - 1);
   const std::size_t place = comma != std::string_view::npos ? comma : line.rfind('(', column - 1);
-  return place == std::string_view::npos ? place : place + 1;
+  return place == std::string_view::npos ? line.rfind(' ', column) : place + 1;
 }
 
 std::string break_line(std::string_view line) {

@@ -23,7 +23,12 @@ struct doca_task;
 struct doca_task_batch;  ///< tasks of one kind that are submitted together; no library here has them
 
 /// SELECTIVE, the default: doca_pe_clear_notification() is needed after each wake-up. ALL: requesting clears.
-enum doca_pe_event_mode { DOCA_PE_EVENT_PROGRESS_SELECTIVE = 0, DOCA_PE_EVENT_PROGRESS_ALL = 1 };
+enum doca_pe_event_mode {
+  DOCA_PE_EVENT_PROGRESS_SELECTIVE = 0,
+  DOCA_PE_EVENT_PROGRESS_ALL = 1,
+  DOCA_PE_EVENT_MODE_PROGRESS_SELECTIVE = 0,  // the same in the spelling of the enumeration's name
+  DOCA_PE_EVENT_MODE_PROGRESS_ALL = 1
+};
 
 /// A bit mask.
 enum doca_task_submit_flag {

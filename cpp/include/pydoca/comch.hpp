@@ -36,8 +36,9 @@ class Client;
 /// What a connection counts (enum doca_comch_connection_counter): messages, and their bytes.
 enum class Counter : std::uint32_t { sent_messages = 1, sent_bytes = 2, recv_messages = 3, recv_bytes = 4 };
 
-/// Called by progress() for each message, of 0..max_msg_size() bytes, which are valid during the call only. It may
-/// send, pause, disconnect and stop.
+/// Called by progress() for each message, of 0..max_msg_size() bytes, which are valid during the call only. A byte that
+/// is 0 follows them, so that text ends. The memory is the context's own, and is not const: the callback may write to
+/// it. It may send, pause, disconnect and stop.
 using MessageReceived =
     Callback<void(Connection& connection, std::span<const std::byte> message, std::uint64_t context_user_data)>;
 /// Called by progress() for a client that has connected or disconnected. successful is false for a client that was
@@ -53,7 +54,7 @@ class SendTask : public Task {
  public:
   /// Where it goes; null once freed.
   const std::shared_ptr<Connection>& connection() const noexcept { return connection_; }
-  /// The caller's bytes, which stay unchanged from submission to completion.
+  /// The caller's bytes, which a submission sends or copies: they may change, and be freed, as soon as it has returned.
   std::span<const std::byte> message() const noexcept { return message_; }
   /// Sets the message of another submission. in_use while submitted, invalid_value above the connection's
   /// max_msg_size().
@@ -146,10 +147,10 @@ class Endpoint : public Context {
   std::uint32_t recv_queue_size() const noexcept;  ///< messages
 
   /// Takes a task, which is not yet submitted (doca_comch_server_task_send_alloc_init,
-  /// doca_comch_client_task_send_alloc_init). message is not copied: the caller keeps its bytes, unchanged, from
-  /// submission to completion. bad_state unless running, not_connected when the connection is not connected,
-  /// invalid_value for a message above its max_msg_size() and for a connection of another context, no_memory when all
-  /// tasks are taken; task is then unchanged.
+  /// doca_comch_client_task_send_alloc_init). The submission copies the message, so the caller keeps its bytes until
+  /// then. bad_state unless running, not_connected when the connection is not connected, invalid_value for a message
+  /// above its max_msg_size() and for a connection of another context, no_memory when all tasks are taken; task is then
+  /// unchanged.
   Status send(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data,
               SendTask*& task) noexcept;
 

@@ -218,11 +218,17 @@ class SyncEventRemoteNet {
   void close() noexcept;
   bool is_closed() const noexcept;
   const std::shared_ptr<Device>& device() const noexcept;
+  /// The object by which another language knows it; null: none.
+  void* face() const noexcept { return face_; }
+  void set_face(void* face) noexcept { face_ = face; }
 
  protected:
   // library::SyncEventRemoteNet derives.
   SyncEventRemoteNet() = default;
   ~SyncEventRemoteNet() = default;
+
+ private:
+  void* face_ = nullptr;
 };
 
 }  // namespace pydoca

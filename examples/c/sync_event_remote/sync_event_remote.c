@@ -16,8 +16,8 @@ DOCA_LOG_REGISTER(SYNC_EVENT_REMOTE);
 enum { event_export_size = 1024 };
 
 struct events {
-  struct doca_sync_event* ping;  // from the host to the DPU
-  struct doca_sync_event* pong;  // and back
+  struct doca_sync_event* ping;  // the host calls the DPU
+  struct doca_sync_event* pong;  // the DPU answers
 };
 
 static doca_error_t destroy_event(struct doca_sync_event* event) {

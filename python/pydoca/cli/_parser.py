@@ -6,14 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pydoca.cli import caps, copy, devices, explain, graph, qualify, rdma, rdma_lab, sha, sync_event
+from pydoca.cli import caps, copy, devices, explain, graph, qualify, rdma, rdma_lab, sdk, sha, sync_event
 from pydoca.cli._arguments import Parser, add_version
 from pydoca.cli._descriptions import add_descriptions
 from pydoca.cli._errors import UsageError
 from pydoca.cli._flag_file import read_flags
 
 # The order is that of the help. A command imports what its work needs in run(): `pydoca --help` imports no asyncio.
-COMMANDS = (devices, caps, copy, sync_event, rdma, graph, sha, qualify, rdma_lab, explain)
+COMMANDS = (devices, caps, copy, sync_event, rdma, graph, sha, qualify, rdma_lab, sdk, explain)
 
 
 def create_parser() -> Parser:

@@ -15,7 +15,7 @@ struct graph_rig {
   struct doca_graph_node* copy;
   struct doca_graph_node* function;
   int num_calls;
-  doca_error_t answer;  // of the function
+  doca_error_t answer;  // what the function returns
   int num_succeeded;
   int num_failed;
 };

@@ -15,7 +15,7 @@ static const unsigned char digest_of_abc[digest_size] = {
 
 static const union doca_data no_data = {.u64 = 0};
 
-// Before the first look at devices.
+// The first look at devices comes later.
 __attribute__((constructor)) static void choose_card(void) { setenv("PYDOCA_PROFILE", "bluefield2", 1); }
 
 struct sha_rig {

@@ -78,7 +78,7 @@ static const struct command device_commands[] = {{"open", open_device},
                                                  {NULL, NULL}};
 
 static command_function find(const char* name) {
-  const struct command* const tables[] = {device_commands, memory_commands, event_commands};
+  const struct command* const tables[] = {device_commands, memory_commands, event_commands, comch_commands};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
     for (const struct command* one = tables[i]; one->name != NULL; one++) {
       if (strcmp(one->name, name) == 0) return one->run;
@@ -134,6 +134,7 @@ void stop_until_idle(struct doca_pe* pe, struct doca_ctx* ctx) {
 
 static doca_error_t end(struct actor* actor) {
   doca_error_t result = DOCA_SUCCESS;
+  end_comch(actor);
   end_event(actor);
   end_memory(actor);
   if (actor->pe != NULL) {

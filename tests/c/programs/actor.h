@@ -19,7 +19,7 @@
 enum { memory_size = 256 * 1024, max_words = 4, detail_size = 2000 };
 
 struct actor {
-  const char* directory;  ///< of the files that both sides know
+  const char* directory;  ///< has the files that both sides know
   struct doca_dev* dev;
   struct doca_pe* pe;
   struct doca_buf_inventory* inventory;
@@ -36,7 +36,7 @@ struct actor {
   struct doca_mmap* local_map;
   struct doca_dma* dma;
   int num_completed;
-  doca_error_t status;  ///< of the copy that completed last
+  doca_error_t status;  ///< that of the copy or wait that completed last
   struct doca_sync_event* event;
   bool event_is_asynchronous;
   char detail[detail_size];  ///< follows the status in the answer
@@ -50,6 +50,7 @@ struct command {
 /// Tables of commands, each of which ends with a name that is NULL.
 extern const struct command memory_commands[];
 extern const struct command event_commands[];
+extern const struct command comch_commands[];
 
 /// The files that both sides know. read_all: INVALID_VALUE for one that is not there.
 doca_error_t write_all(const struct actor* actor, const char* name, const void* bytes, size_t length);
@@ -61,5 +62,6 @@ void stop_until_idle(struct doca_pe* pe, struct doca_ctx* ctx);
 doca_error_t copy_remote(struct actor* actor, bool to_remote, size_t length);
 void end_memory(struct actor* actor);
 void end_event(struct actor* actor);
+void end_comch(struct actor* actor);
 
 #endif  // TESTS_C_PROGRAMS_ACTOR_H_

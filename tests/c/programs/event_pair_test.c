@@ -158,6 +158,7 @@ CASE(event_pair, the_export_of_another_version_is_unsupported) {
   change_byte("event", 8);
   ASK(&pair.dpu, "import_event", "DOCA_ERROR_UNSUPPORTED_VERSION");
   CHECK_EQUAL(count_errors(&pair.dpu, "create_from_export"), 1);
+  CHECK_EQUAL(count_errors(&pair.dpu, ""), 1);
   end(&pair);
 }
 

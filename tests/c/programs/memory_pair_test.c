@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-// In the layout of exports, which begin with eight letters and their version.
+// Places in an export, which begins with eight letters and its version.
 enum { version_at = 8, middle = 60 };
 
 struct pair {
@@ -118,6 +118,8 @@ CASE(pair, a_killed_host_fails_copies) {
   const long start = now();
   ASK(&pair.dpu, "read h", "DOCA_ERROR_IO_FAILED");
   CHECK(now() - start < 2000);
+  CHECK_EQUAL(count_errors(&pair.dpu, "a task of dma has failed"), 1);
+  CHECK_EQUAL(count_errors(&pair.dpu, ""), 1);
   quit(&pair.dpu);
   end_programs();
 }
@@ -131,6 +133,7 @@ CASE(pair, a_killed_host_is_not_connected) {
   ASK(&pair.dpu, "import", "DOCA_ERROR_NOT_CONNECTED");
   CHECK(now() - start < 2000);
   CHECK_EQUAL(count_errors(&pair.dpu, "create_from_export"), 1);
+  CHECK_EQUAL(count_errors(&pair.dpu, ""), 1);
   // What the killed process has left, the next one that lends removes.
   start_actor(&pair.host, "host");
   ASK(&pair.host, "lend malloc ro", "DOCA_SUCCESS");
@@ -169,6 +172,7 @@ CASE(pair, a_stopped_host_times_an_import_out) {
   kill_program(&pair.host, SIGSTOP);
   ASK(&pair.dpu, "import", "DOCA_ERROR_TIME_OUT");
   CHECK_EQUAL(count_errors(&pair.dpu, "create_from_export"), 1);
+  CHECK_EQUAL(count_errors(&pair.dpu, ""), 1);
   kill_program(&pair.host, SIGCONT);
   ASK(&pair.dpu, "import", "DOCA_SUCCESS");
   ASK(&pair.dpu, "read h", "DOCA_SUCCESS");
@@ -192,6 +196,7 @@ static void import_damaged(void (*damage)(void), const char* expected) {
   damage();
   ASK(&pair.dpu, "import", expected);
   CHECK_EQUAL(count_errors(&pair.dpu, "create_from_export"), 1);
+  CHECK_EQUAL(count_errors(&pair.dpu, ""), 1);
   end(&pair);
 }
 

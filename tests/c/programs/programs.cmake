@@ -36,7 +36,7 @@ function(c_add_example side folder name)
 endfunction()
 
 foreach(side host dpu)
-  c_add_program(${side} actor programs/actor.c programs/actor_event.c programs/actor_memory.c)
+  c_add_program(${side} actor programs/actor.c programs/actor_comch.c programs/actor_event.c programs/actor_memory.c)
   c_add_example(${side} dma_copy dma_copy common/dma_common.c)
   c_add_example(${side} graph graph_copy common/dma_common.c)
   c_add_example(${side} options copy_texts common/dma_common.c)
@@ -45,11 +45,14 @@ foreach(side host dpu)
   c_add_example(${side} sync_event_local sync_event_local)
   c_add_example(${side} sync_event_remote sync_event_remote common/files.c)
 endforeach()
+c_add_example(host comch comch_client comch/messages.c)
+c_add_example(dpu comch comch_server comch/messages.c)
 c_add_example(host dma_copy_remote dma_copy_host common/files.c dma_copy_remote/descriptors.c)
 c_add_example(dpu dma_copy_remote dma_copy_dpu common/files.c common/dma_common.c dma_copy_remote/descriptors.c)
 
 c_add_cases(c_pair_test
   programs/program.c
+  programs/comch_pair_test.c
   programs/event_pair_test.c
   programs/examples_test.c
   programs/memory_pair_test.c

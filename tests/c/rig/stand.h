@@ -17,7 +17,7 @@ struct stand {
   struct doca_dev* dev;
   struct doca_pe* pe;
   struct doca_buf_inventory* inventory;
-  struct doca_mmap* mmap;  ///< of memory, which local devices may write to
+  struct doca_mmap* mmap;  ///< maps memory; local devices may write there
   char* memory;
   size_t size;
 };
@@ -54,9 +54,9 @@ struct dma_rig {
   int num_failed;
   doca_error_t first_failure;
   bool resubmit;                    ///< asks a callback of a case to do so
-  int num_states;                   ///< of states
-  enum doca_ctx_states states[16];  ///< as the state callback saw them
-  doca_error_t answer;              ///< of the call that a callback of a case makes
+  int num_states;                   ///< how many states has
+  enum doca_ctx_states states[16];  ///< what the state callback saw
+  doca_error_t answer;              ///< what a call that a callback of a case makes answers
 };
 
 /// Counts, and frees the task.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pydoca
+from pydoca import _sdk
 from pydoca.cli._parser import parse
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -187,6 +188,7 @@ JSON_COMMANDS = {
     "rdma ping-pong": ["rdma", "ping-pong", "--count", "3"],
     "explain": ["explain", "doca_mmap_create"],
     "qualify plan": ["qualify", "plan", "sim:p0", "--level", "smoke"],
+    **({"sdk": ["sdk", "--prefix", "sdk", "--side", "host"]} if _sdk.headers() else {}),
 }
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import pydoca
+from pydoca import _sdk
 from pydoca.cli import main
 from pydoca.cli.explain import _document, _names, _table, _text
 
@@ -180,3 +181,48 @@ def test_what_was_wrong_once(commands, name, says):
     run = commands.run("explain", name)
     assert (run.returncode, run.stderr) == (0, "")
     assert says in run.stdout
+
+
+HEADER = """
+#include <doca_buf.h>
+/* doca_buf_get_len */
+const char* text = "doca_ctx";
+struct doca_dma;
+int doca_dma_create(int a);
+int doca_dma_get_gpu_handle(int a);
+// not doca_dma_destroy()
+"""
+
+
+@pytest.fixture
+def headers(monkeypatch, tmp_path):
+    """The package has this header, and no other one."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include/doca_dma.h").write_text(HEADER)
+    monkeypatch.setattr(_sdk, "FILES", tmp_path)
+    _sdk.names.cache_clear()
+    yield
+    _sdk.names.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "state", "reason"),
+    [
+        ("doca_dma_create", "In C      yes\n", "yes", ""),
+        ("struct doca_dma", "In C      yes\n", "yes", ""),
+        ("doca_dma_get_gpu_handle", "In C      refused because tasks are", "refused", "tasks are submitted on the CPU"),
+        ("doca_dma_destroy", "In C      missing: this part", "missing", "this part of DOCA is not in C yet"),
+        ("doca_buf_get_len", "In C      missing: this part", "missing", "this part of DOCA is not in C yet"),
+        ("doca_ctx", "In C      missing: this part", "missing", "this part of DOCA is not in C yet"),
+        ("doca_workq_create", "In C      missing: the name is", "missing", "the name is an old one"),
+    ],
+)
+def test_c_has_a_name_or_refuses_it_or_lacks_it(headers, capsys, name, text, state, reason):
+    assert main(["explain", name]) == 0
+    assert text in capsys.readouterr().out
+    assert explained(capsys, name)["in_c"] == {"state": state, "reason": reason}
+
+
+def test_a_package_without_headers_says_so(headers, capsys, tmp_path):
+    (tmp_path / "include/doca_dma.h").unlink()
+    assert explained(capsys, "doca_dma_create")["in_c"]["reason"] == "this pydoca was built without the C API"

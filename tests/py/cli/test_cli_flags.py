@@ -25,6 +25,7 @@ LEAVES = [
     "qualify report",
     "qualify study",
     "rdma-lab",
+    "sdk",
     "explain",
 ]
 

@@ -42,6 +42,29 @@ def test_a_thousand_messages_each_way(run, ends):
     run(main())
 
 
+def test_a_buffer_may_be_used_again_as_soon_as_its_message_is_submitted(run, ends):
+    """The receiver's queue has room for few of them, so most messages wait."""
+    expected = [number.to_bytes(2, "little") * 2000 for number in range(1000)]
+    buffer = bytearray(4000)
+
+    async def send_all_from_one_buffer(link):
+        for first in range(0, 1000, 50):
+            tasks = []
+            for message in expected[first : first + 50]:
+                buffer[:] = message
+                tasks.append(link.send(buffer))
+            buffer[:] = bytes(4000)
+            for task in tasks:
+                await task
+
+    async def main():
+        async with ends.linked(recv_queue_size=2) as (_, served, link):
+            _, got = await asyncio.gather(send_all_from_one_buffer(link), receive(served, 1000))
+            assert got == expected
+
+    run(main())
+
+
 def test_messages_come_soon_beside_a_load_that_never_pauses(run, ends, rig, unused_port):
     """The test counts turns of the loop: if the engine looks at descriptors too late, a message waits for hundreds."""
     turns = 0

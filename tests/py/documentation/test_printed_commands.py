@@ -20,6 +20,9 @@ from printed import ALL_PAGES, DOCS, README, ROOT, code_in_text, consoles_of
 RUN_ELSEWHERE = {
     "cmake ": "package/test_engine_from_cpp.py::test_the_engine_is_built_installed_and_used_as_printed",
     "app/build/app": "package/test_engine_from_cpp.py::test_the_engine_is_built_installed_and_used_as_printed",
+    "pydoca sdk ": "package/test_c_programs.py::test_the_pages_print_what_happens",
+    "cc ": "package/test_c_programs.py::test_the_pages_print_what_happens",
+    "./devices": "package/test_c_programs.py::test_the_pages_print_what_happens",
     "pydoca qualify sim:p0": "cli/test_cli_qualify.py::test_a_device_is_tested_and_pytest_gives_the_same_codes",
     "pydoca qualify compare": "qualify/reports/test_commands_of_runs.py::test_compare_writes_json_and_a_page",
     "pydoca qualify train": "qualify/reports/test_commands_of_runs.py::test_train_writes_a_limits_file",

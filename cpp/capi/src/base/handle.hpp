@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 
@@ -93,15 +94,20 @@ class Slab {
  private:
   static constexpr std::size_t objects_at_once = 16;
 
+  struct Block {
+    Block* next;
+    Object objects[objects_at_once];
+  };
+
   /// It outlives the destructors of the program, in which C code may still end objects.
   static Slab& instance() {
     static Slab* const slab = new Slab;
     return *slab;
   }
   void grow() {
-    auto* const objects = new Object[objects_at_once];
-    for (std::size_t i = 0; i < objects_at_once; ++i) {
-      put_back(objects[i]);
+    blocks_ = new Block{blocks_, {}};
+    for (Object& object : blocks_->objects) {
+      put_back(object);
     }
   }
   void put_back(Head& head) noexcept {
@@ -113,6 +119,17 @@ class Slab {
   std::mutex mutex_;
   Head* oldest_ = nullptr;
   Head* newest_ = nullptr;
+  Block* blocks_ = nullptr;  ///< valgrind calls what has pointers only to its middle possibly lost
 };
+
+struct EndObject {
+  template <class Object>
+  void operator()(Object* object) const noexcept {
+    Slab<Object>::end(*object);
+  }
+};
+/// An object that belongs to another one.
+template <class Object>
+using Owned = std::unique_ptr<Object, EndObject>;
 
 }  // namespace pydoca::capi

@@ -55,20 +55,6 @@ doca_dev* share(std::vector<doca_dev*>& all, const std::shared_ptr<Device>& devi
   return dev;
 }
 
-doca_dev* open(const DeviceInfo& info) {
-  OpenDevices& devices = open_devices_of_c();
-  const std::lock_guard lock(devices.mutex);
-  const std::shared_ptr<Device> device = Device::open(info);
-  try {
-    doca_dev* const dev = share(devices.all, device);
-    ++dev->openings;
-    return dev;
-  } catch (...) {
-    device->close();
-    throw;
-  }
-}
-
 void close(doca_dev& dev) {
   OpenDevices& devices = open_devices_of_c();
   const std::lock_guard lock(devices.mutex);
@@ -127,6 +113,20 @@ doca_error_t get_text(const Call& call, const Object* object, char* out, std::si
 
 }  // namespace
 
+doca_dev* capi::open_dev(const std::function<std::shared_ptr<Device>()>& open) {
+  OpenDevices& devices = open_devices_of_c();
+  const std::lock_guard lock(devices.mutex);
+  const std::shared_ptr<Device> device = open();
+  try {
+    doca_dev* const dev = share(devices.all, device);
+    ++dev->openings;
+    return dev;
+  } catch (...) {
+    device->close();
+    throw;
+  }
+}
+
 doca_error_t doca_devinfo_create_list(doca_devinfo*** dev_list, std::uint32_t* nb_devs) {
   const Call call;
   if (!call.has(dev_list, nb_devs)) {
@@ -152,7 +152,7 @@ doca_error_t doca_dev_open(doca_devinfo* devinfo, doca_dev** dev) {
   if (!call.has(devinfo, dev)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] { *dev = open(*devinfo->info); });
+  return call.run([&] { *dev = capi::open_dev([&] { return Device::open(*devinfo->info); }); });
 }
 
 doca_error_t doca_dev_close(doca_dev* dev) {

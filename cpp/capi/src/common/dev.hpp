@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <doca_dev.h>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -20,6 +21,13 @@ struct doca_dev : pydoca::capi::Handle<"open device"> {
   doca_devinfo* info = nullptr;
   std::size_t openings = 0;
 };
+
+namespace pydoca::capi {
+
+/// The object of a device that open() opens, which counts how often it was opened. Throws what open() throws.
+doca_dev* open_dev(const std::function<std::shared_ptr<Device>()>& open);
+
+}  // namespace pydoca::capi
 
 struct doca_devinfo_rep : pydoca::capi::Handle<"element of a representor list"> {
   std::shared_ptr<pydoca::Device> device;

@@ -135,7 +135,12 @@ doca_error_t doca_sync_event_remote_net_create_from_export(doca_dev* dev, const 
   if (!call.has(dev, data, event)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return create(call, event, [&] { return SyncEventRemoteNet::create_from_export(dev->device, bytes_of(data, sz)); });
+  const doca_error_t result =
+      create(call, event, [&] { return SyncEventRemoteNet::create_from_export(dev->device, bytes_of(data, sz)); });
+  if (result == DOCA_SUCCESS) {
+    (*event)->event->set_face(*event);
+  }
+  return result;
 }
 
 doca_error_t doca_sync_event_remote_net_destroy(doca_sync_event_remote_net* event) {
@@ -144,6 +149,7 @@ doca_error_t doca_sync_event_remote_net_destroy(doca_sync_event_remote_net* even
     return DOCA_ERROR_INVALID_VALUE;
   }
   event->event->close();
+  event->event->set_face(nullptr);
   capi::Slab<doca_sync_event_remote_net>::end(*event);
   return DOCA_SUCCESS;
 }

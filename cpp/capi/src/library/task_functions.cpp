@@ -1,6 +1,21 @@
 #include "library/task_functions.hpp"
 
+#include "pydoca/log.hpp"
+
+#include <string>
+
 namespace pydoca::capi {
+
+void log_failure(const Task& task) noexcept {
+  const Status status = task.status();
+  if (status == Status::shutdown) {
+    return;
+  }
+  log::engine(log::Level::error, "c", [&] {
+    std::string line("a task of ");
+    return line.append(task.context().kind()).append(" has failed: ").append(task.explain(status));
+  });
+}
 
 doca_error_t refuse_change(Status status, std::source_location where) noexcept {
   const Call call(where);

@@ -47,9 +47,16 @@ EngineTask<CTask>*& taken(CTask** task) noexcept {
   return reinterpret_cast<EngineTask<CTask>*&>(*task);
 }
 
+/// A line of the log that says why a task has failed: C programs have no other way to learn it. None for a task that
+/// was flushed.
+[[gnu::cold, gnu::noinline]] void log_failure(const Task& task) noexcept;
+
 /// What the engine calls when a task has completed.
 template <class CTask, bool succeeded>
 void completed(Task& task, std::uint64_t task_data, std::uint64_t context_data) noexcept {
+  if constexpr (!succeeded) {
+    log_failure(task);
+  }
   const auto& library = object_of<const typename EngineOf<CTask>::Library>(task.context());
   const auto& callbacks = std::get<TaskCallbacks<CTask>>(library.callbacks);
   (succeeded ? callbacks.on_success : callbacks.on_error)(
@@ -77,16 +84,19 @@ constexpr std::uint32_t count_of(std::uint8_t logarithm) noexcept {
   return logarithm < 32 ? std::uint32_t{1} << logarithm : UINT32_MAX;
 }
 
-template <class Library, class CTask>
-bool can_take(const Library* library, CTask* const* task) noexcept {
-  return library != nullptr && library->is_alive() && task != nullptr && library->has_engine();
+/// objects: those that the task refers to.
+template <class Library, class CTask, class... Object>
+bool can_take(const Library* library, CTask* const* task, const Object*... objects) noexcept {
+  return library != nullptr && library->is_alive() && task != nullptr && library->has_engine() &&
+         ((objects != nullptr && objects->is_alive()) && ...);
 }
 /// The status for a call that lacks what can_take() asks for.
-template <class Library, class CTask>
-[[gnu::cold, gnu::noinline]] doca_error_t refuse_to_take(Library* library, CTask** task,
-                                                         std::source_location where) noexcept {
+template <class Library, class CTask, class... Object>
+[[gnu::cold, gnu::noinline]] doca_error_t refuse_to_take(std::source_location where, Library* library, CTask** task,
+                                                         const Object*... objects) noexcept {
   const Call call(where);
-  return call.has(library, task) ? call.refuse(Status::bad_state, "it is not a context yet") : DOCA_ERROR_INVALID_VALUE;
+  return call.has(library, task, objects...) ? call.refuse(Status::bad_state, "it is not a context yet")
+                                             : DOCA_ERROR_INVALID_VALUE;
 }
 
 [[gnu::cold]] doca_error_t refuse_change(Status status, std::source_location where) noexcept;

@@ -83,6 +83,13 @@ std::string library::SendTask::explain(Status status) const {
   }
 }
 
+void library::SendTask::keep(ConnectionOwner& owner) noexcept {
+  if (place_ == nullptr) {
+    place_ = owner.take_place();
+  }
+  std::ranges::copy(message_, place_);
+}
+
 Status library::SendTask::post(bool /*flush*/) noexcept { return of(*connection_).send(*this); }
 
 void library::SendTask::finish(Status /*status*/) noexcept {
@@ -165,6 +172,19 @@ void library::ConnectionOwner::require_settings(bool has_tasks) const {
   };
   require(has_tasks, "the send task's configuration", "call set_send_conf");
   require(message_received_ != nullptr, "the message callback", "call set_message_received");
+}
+
+/// The system provides the pages of the places that messages use.
+void library::ConnectionOwner::open_messages(std::uint32_t num_tasks) {
+  const std::size_t message = options_.max_msg_size;
+  buffer_ = std::make_unique<std::byte[]>(message + 1);
+  places_ = std::make_unique_for_overwrite<std::byte[]>(num_tasks * message);
+  next_place_ = places_.get();
+}
+
+void library::ConnectionOwner::close_messages() noexcept {
+  buffer_.reset();
+  places_.reset();
 }
 
 }  // namespace pydoca::comch

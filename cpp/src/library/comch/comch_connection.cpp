@@ -181,6 +181,7 @@ bool library::Connection::receive_one() noexcept {
   if (detail::trace::is_recording()) [[unlikely]] {
     record(TraceEventKind::received, detail::trace::ticks(), live_.recv_messages, length);
   }
+  owner_->buffer_[length] = std::byte{0};
   owner_->message_received_(*this, {owner_->buffer_.get(), length}, endpoint_->user_data());
   return true;
 }
@@ -194,7 +195,7 @@ Status library::Connection::send(SendTask& task) noexcept {
   }
   task.counted_ = true;
   ++outstanding_;
-  const Status status = waiting_.empty() ? try_send(task) : Status::again;
+  const Status status = waiting_.empty() ? try_send(task, task.message_) : Status::again;
   if (status != Status::again) {
     owner_->done(task, status);
     return Status::success;
@@ -208,21 +209,22 @@ Status library::Connection::wait_for_turn(SendTask& task) noexcept {
     --outstanding_;
     return Status::again;
   }
+  task.keep(*owner_);
   waiting_.push(task);
   update_watch();
   return Status::success;
 }
 
-Status library::Connection::try_send(SendTask& task) noexcept {
+Status library::Connection::try_send(SendTask& task, std::span<const std::byte> message) noexcept {
   // The message cannot arrive before that.
   const std::uint64_t begin = detail::trace::is_recording() ? detail::trace::ticks() : 0;
   const bool removed = endpoint_->device()->backend().removed();
-  const Status status = removed ? Status::driver : channel_->send(task.message_);
+  const Status status = removed ? Status::driver : channel_->send(message);
   if (status == Status::success) {
     ++live_.sent_messages;
-    live_.sent_bytes += task.message_.size();
+    live_.sent_bytes += message.size();
     if (begin != 0) [[unlikely]] {
-      record(TraceEventKind::sent, begin, live_.sent_messages, task.message_.size());
+      record(TraceEventKind::sent, begin, live_.sent_messages, message.size());
     }
     return status;
   }
@@ -241,7 +243,7 @@ void library::Connection::send_waiting() noexcept {
     return;
   }
   while (!waiting_.empty()) {
-    const Status status = try_send(*waiting_.front());
+    const Status status = try_send(*waiting_.front(), waiting_.front()->kept());
     if (status == Status::again) {
       return;
     }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ class SendTask final : public comch::SendTask {
   void finish(Status status) noexcept override;
   void forget() noexcept override { connection_.reset(); }
   std::uint64_t size_in_flight() const noexcept override { return message_.size(); }
+  /// Copies the message, which has to wait, to the task's own place.
+  void keep(ConnectionOwner& owner) noexcept;
+  std::span<const std::byte> kept() const noexcept { return {place_, message_.size()}; }
 
   using comch::SendTask::connection_;
   using comch::SendTask::message_;
@@ -32,6 +36,9 @@ class SendTask final : public comch::SendTask {
   std::uint32_t failed_by_ = 0;  ///< the rule of a fault plan, from 1, or 0
   bool counted_ = false;         ///< the connection waits for this task before it reports its end
   SendTask* next_ = nullptr;
+
+ private:
+  std::byte* place_ = nullptr;  ///< a message's room, the same one for the run; null until a message has waited
 };
 
 inline SendTask& of(comch::SendTask& task) noexcept { return static_cast<SendTask&>(task); }
@@ -85,7 +92,7 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   bool receive_one() noexcept;
   void send_waiting() noexcept;
   bool report_closed() noexcept;
-  Status try_send(SendTask& task) noexcept;
+  Status try_send(SendTask& task, std::span<const std::byte> message) noexcept;
   Status wait_for_turn(SendTask& task) noexcept;
   void record(TraceEventKind kind, std::uint64_t time, std::uint64_t number, std::uint64_t bytes) const noexcept;
   void update_watch() noexcept;

@@ -4,6 +4,7 @@
 #include "pydoca/comch.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,12 +32,25 @@ class ConnectionOwner {
   std::string name_;
   backend::ChannelOptions options_;
   MessageReceived message_received_ = nullptr;
-  std::unique_ptr<std::byte[]> buffer_;  ///< max_msg_size bytes
+  std::unique_ptr<std::byte[]> buffer_;  ///< a message's bytes, and one more
+  /// Room for a message, which is a task's until the end of the run. At most num_send_tasks() calls may be made.
+  std::byte* take_place() noexcept {
+    std::byte* const place = next_place_;
+    next_place_ += options_.max_msg_size;
+    return place;
+  }
 
  protected:
   ~ConnectionOwner() = default;
   /// Mandatory settings. Throws invalid_value.
   void require_settings(bool has_tasks) const;
+  /// What a run needs of memory.
+  void open_messages(std::uint32_t num_tasks);
+  void close_messages() noexcept;
+
+ private:
+  std::unique_ptr<std::byte[]> places_;
+  std::byte* next_place_ = nullptr;
 };
 
 }  // namespace pydoca::comch::library

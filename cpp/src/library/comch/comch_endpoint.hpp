@@ -28,12 +28,12 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
   void begin_common() {
     require_settings(detail::ContextTasks::open<SendTask>(endpoint_) != 0);
     options_.send_queue_size = endpoint_.num_send_tasks();
-    buffer_ = std::make_unique<std::byte[]>(options_.max_msg_size);
+    open_messages(endpoint_.num_send_tasks());
   }
   void end_common() noexcept {
     done_.clear();
     detail::ContextTasks::close(*this);
-    buffer_.reset();
+    close_messages();
   }
   virtual bool poll_peers(bool& more) noexcept = 0;
   void silence() noexcept override {

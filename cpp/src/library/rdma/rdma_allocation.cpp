@@ -21,8 +21,8 @@ Status library::Rdma::allocate(RdmaTaskKind kind, pydoca::RdmaConnection* connec
     return connection->rdma() != nullptr && connection->rdma() != this ? Status::invalid_value : Status::not_connected;
   }
   const Status status = detail::ContextTasks::take(*this, static_cast<std::size_t>(kind), user_data, task);
-  if (status == Status::success && connection != nullptr) [[likely]] {
-    of(*task).connection_ = connection->shared_from_this();
+  if (status == Status::success) [[likely]] {
+    of(*task).connection_ = connection != nullptr ? connection->shared_from_this() : nullptr;
   }
   return status;
 }

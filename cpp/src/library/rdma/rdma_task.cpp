@@ -211,10 +211,7 @@ void library::RdmaTask::record_message(TraceEventKind kind, std::uint64_t time,
                         detail::trace::pack_pair(message, length));
 }
 
-void library::RdmaTask::forget() noexcept {
-  connection_.reset();
-  event_.reset();
-  here_ = there_ = nullptr;
-}
+/// The rest it tells until it is taken again: a program in C asks in the callback in which it has freed the task.
+void library::RdmaTask::forget() noexcept { event_.reset(); }
 
 }  // namespace pydoca

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
+from pydoca.cli.explain._c_api import in_c
 from pydoca.cli.explain._names import Answer, EnumValue, OldName, PythonName, exception_of, find_public, member_of
 from pydoca.cli.explain._table import Entry, Reason, State, Status, Table
 
@@ -53,6 +55,7 @@ def _entry(entry: Entry, table: Table) -> dict[str, Any]:
         "reason": entry.not_yet or entry.out,
         "python": [_python(name) for name in entry.python],
         "cpp": list(entry.cpp),
+        "in_c": asdict(in_c(entry)),
         **_example(entry.example, table),
         "when": list(entry.when),
         "errors": _errors(entry.errors, table),

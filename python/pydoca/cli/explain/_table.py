@@ -15,7 +15,7 @@ FILE = Path(__file__).with_name("from_c.toml")
 
 # The words before a name that is not a function: "struct doca_mmap".
 _KINDS = ("struct", "union", "enum", "typedef", "callback", "macro")
-_TEXTS = {"does", "example", "prefix", "otherwise", "not_yet", "out"}
+_TEXTS = {"does", "example", "prefix", "otherwise", "not_yet", "out", "refused", "until"}
 _KEYS = {"c", "python", "cpp", "when", "errors", "values", "old", "now"} | _TEXTS
 
 
@@ -71,6 +71,8 @@ class Entry:
     now: tuple[str, ...] = ()  # what took the place of an old name
     not_yet: str = ""
     out: str = ""
+    refused: str = ""  # why the function answers NOT_SUPPORTED in C
+    until: str = ""  # the last version of DOCA that has the name
 
     @property
     def there(self) -> str:
@@ -226,6 +228,8 @@ class _Reader:
             now=now,
             not_yet=reasons.get("not_yet", ""),
             out=reasons.get("out", ""),
+            refused=row.get("refused", library.get("refused", "")),
+            until=row.get("until", ""),
             kind=kind,
             **more,
         )

@@ -75,6 +75,9 @@ def _spelling(document: Mapping[str, Any]) -> _Lines:
         if kinds:
             yield "", f"({kinds})"
     yield from _listed("C++", document.get("cpp", ()))
+    if in_c := document.get("in_c"):
+        because = {"refused": " because ", "missing": ": "}.get(in_c["state"], "")
+        yield "In C", in_c["state"] + because + in_c["reason"]
 
 
 def _errors(errors: Iterable[Mapping[str, str]]) -> _Lines:

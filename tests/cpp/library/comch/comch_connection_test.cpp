@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <thread>
+#include <vector>
 
 namespace pydoca::comch {
 namespace {
@@ -235,6 +238,52 @@ TEST_F(ComchSend, RefusesWhatCannotBe) {
   const auto kept = client.context->connection();
   EXPECT_TRUE(client.stop());
   EXPECT_EQ(client.context->send(*kept, {}, 0, task), Status::bad_state);
+}
+
+TEST_F(ComchSend, TheBytesOfAMessageMayChangeOnceItIsSubmitted) {
+  ServerSide server;
+  server.context->set_recv_queue_size(2);
+  server.start();
+  ClientSide client("copy", nullptr, 64);
+  client.start();
+  meet(server, client);
+  const std::vector<ProgressEngine*> engines{server.engine.get(), client.engine.get()};
+  constexpr std::size_t count = 1000;
+  const Bytes first = pattern(4000);
+  Bytes bytes(first.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(run_until(engines, [&] { return client.context->num_allocated_tasks() < 64; }));
+    std::ranges::rotate_copy(first, first.begin() + static_cast<std::ptrdiff_t>(i), bytes.begin());
+    const std::uint64_t before = num_allocations();
+    ASSERT_EQ(client.send(bytes), Status::success);
+    EXPECT_EQ(num_allocations() - before, 0U);
+    std::ranges::fill(bytes, std::byte{0xff});
+  }
+  ASSERT_TRUE(run_until(engines, [&] { return server.events.messages.size() == count; }));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::ranges::rotate_copy(first, first.begin() + static_cast<std::ptrdiff_t>(i), bytes.begin());
+    ASSERT_EQ(server.events.messages[i], bytes) << i;
+  }
+}
+
+TEST_F(ComchConnection, AReceivedMessageMayBeWrittenToAndEndsWithAZero) {
+  ServerSide server;
+  server.start();
+  ClientSide client;
+  client.start();
+  meet(server, client);
+  server.events.on_message = [](Connection& /*connection*/, std::span<const std::byte> message) {
+    auto* const bytes = const_cast<std::byte*>(message.data());
+    EXPECT_EQ(bytes[message.size()], std::byte{0}) << message.size();
+    std::fill_n(bytes, message.size() + 1, std::byte{0xee});
+  };
+  const Bytes bytes = pattern(4080);
+  for (const std::size_t length : {std::size_t{4080}, std::size_t{0}, std::size_t{9}}) {
+    ASSERT_EQ(client.send(std::span(bytes).first(length)), Status::success);
+  }
+  ASSERT_TRUE(
+      run_until({server.engine.get(), client.engine.get()}, [&] { return server.events.messages.size() == 3; }));
+  EXPECT_EQ(server.events.messages[0], bytes);
 }
 
 TEST_F(ComchSend, ATaskMayBeSentAgainFromItsCallback) {

@@ -127,6 +127,22 @@ TEST_F(RdmaTasks, SendFillsTheReceive) {
   expect_same(0, 64, 700);
 }
 
+TEST_F(RdmaTasks, AFreedReceiveTellsOfItsMessageUntilItIsTakenAgain) {
+  Buf* const dst = b->room(*remote, 0, 100);
+  RdmaTask* const task = b->submit(&Rdma::receive, dst);
+  a->submit(&Rdma::send, *ab, a->data(*local, 0, 10));
+  ASSERT_TRUE(run(1, 1));
+  ASSERT_EQ(task->state(), Task::State::free);
+  EXPECT_EQ(task->connection(), ba);
+  EXPECT_EQ(task->dst_buf(), dst);
+  EXPECT_EQ(task->result_len(), 10U);
+  RdmaTask* again = nullptr;
+  ASSERT_EQ(b->rdma->receive(nullptr, 0, again), Status::success);
+  EXPECT_EQ(again->connection(), nullptr);
+  EXPECT_EQ(again->dst_buf(), nullptr);
+  EXPECT_EQ(again->free(), Status::success);
+}
+
 TEST_F(RdmaTasks, ImmediateDataGoesWithTheMessage) {
   b->submit(&Rdma::receive, b->room(*remote, 0, 100));
   Buf* const untouched = b->room(*remote, 100, 100);

@@ -117,7 +117,7 @@ class Peer {
   std::shared_ptr<ProgressEngine> engine;
   std::shared_ptr<T> context;
 
-  /// Copied here, because the message must stay valid until completion.
+  /// The message may be a temporary: it is copied.
   Status send(Connection& connection, std::span<const std::byte> message) {
     SendTask* task = nullptr;
     const Status status = context->send(connection, message, 0, task);
