@@ -1,4 +1,4 @@
-// Copies texts by DMA. What it copies, and where, comes from its command line or from a JSON file:
+// Takes options from its command line or from a JSON file, and copies by DMA the texts that they have. Such as:
 //   copy_texts -t one -t two
 //   copy_texts -j options.json --room 64
 
