@@ -12,6 +12,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples/c"
 # In reading order. Folders that have no program of their own, such as what programs share, come last.
 PROGRAMS = (
     "dma_copy",
+    "options",
     "dma_copy_remote",
     "progress_engine_event",
     "sha",
@@ -24,7 +25,7 @@ PROGRAMS = (
     "rdma_address",
     "common",
 )
-LANGUAGES = {".c": "c", ".h": "c", ".txt": "cmake", ".build": "text"}
+LANGUAGES = {".c": "c", ".h": "c", ".txt": "cmake", ".build": "text", ".json": "text"}
 TITLES = {"common": "What the programs share"}
 
 
