@@ -24,8 +24,8 @@ static void expect_end(struct program* program, const char* expected) {
   CHECK_EQUAL(count_errors(program, ""), count_errors(program, "still waiting for a server"));
 }
 
-static void run_alone(const char* side, const char* name, const char* environment, const char* expected) {
-  const char* arguments[] = {NULL};
+static void run_with(const char* const* arguments, const char* side, const char* name, const char* environment,
+                     const char* expected) {
   char path[500];
   struct program program;
   begin_programs();
@@ -33,6 +33,11 @@ static void run_alone(const char* side, const char* name, const char* environmen
   start_program(&program, path, arguments, environment);
   expect_end(&program, expected);
   end_programs();
+}
+
+static void run_alone(const char* side, const char* name, const char* environment, const char* expected) {
+  const char* arguments[] = {NULL};
+  run_with(arguments, side, name, environment, expected);
 }
 
 static void run_on_both_sides(const char* name, const char* environment, const char* expected) {
@@ -49,6 +54,35 @@ CASE(examples, progress_engine_event) {
 }
 
 CASE(examples, sync_event_local) { run_on_both_sides("sync_event_local", NULL, "tasks: 0, then the wait has ended"); }
+
+CASE(examples, copy_texts) {
+  const char* flags[] = {"-q", "-t", "one", "--text=two", "-r", "4", NULL};
+  const char* file[] = {"--json", EXAMPLE_OPTIONS, NULL};
+  run_with(flags, "host", "copy_texts", NULL, "texts copied: 2");
+  run_with(file, "dpu", "copy_texts", NULL, "texts copied: 2");
+}
+
+static void expect_refusal(const char* const* arguments, const char* error) {
+  char path[500];
+  struct program program;
+  begin_programs();
+  path_of("host", "copy_texts", path, sizeof path);
+  start_program(&program, path, arguments, NULL);
+  CHECK(wait_for_end(&program) > 0);
+  CHECK_EQUAL(count_errors(&program, error), 1);
+  end_programs();
+}
+
+CASE(examples, copy_texts_refuses_wrong_flags) {
+  const char* unknown[] = {"-t", "one", "--rooms", "4", NULL};
+  const char* missing[] = {"-r", "4", NULL};
+  const char* wrong[] = {"-t", "one", "-r", "four", NULL};
+  const char* together[] = {"-t", "three", "-r", "4", NULL};
+  expect_refusal(unknown, "--rooms: there is no such flag");
+  expect_refusal(missing, "--text: it is mandatory");
+  expect_refusal(wrong, "-r: it takes a whole number");
+  expect_refusal(together, "has no room in 4 bytes");
+}
 
 CASE(examples, sha_digest) {
   run_on_both_sides("sha_digest", "PYDOCA_PROFILE=bluefield2",
@@ -97,3 +131,48 @@ static const char event_dpu_says[] = "the host has called";
 CASE(examples, sync_event_remote_host_first) { run_pair(event_host, event_host_says, event_dpu, event_dpu_says); }
 
 CASE(examples, sync_event_remote_dpu_first) { run_pair(event_dpu, event_dpu_says, event_host, event_host_says); }
+
+static const char send_says[] = "sent: This text came by RDMA";
+static const char receive_says[] = "received with the number 42: This text came by RDMA";
+
+CASE(examples, rdma_send_first) { run_pair("host_rdma_send", send_says, "host_rdma_receive", receive_says); }
+
+CASE(examples, rdma_receive_first) { run_pair("dpu_rdma_receive", receive_says, "dpu_rdma_send", send_says); }
+
+static const char request_says[] = "the counter was 0";
+static const char respond_says[] = "counter: 42, text: This text was written by RDMA";
+
+CASE(examples, rdma_requester_first) {
+  run_pair("host_rdma_requester", request_says, "host_rdma_responder", respond_says);
+}
+
+CASE(examples, rdma_responder_first) {
+  run_pair("dpu_rdma_responder", respond_says, "dpu_rdma_requester", request_says);
+}
+
+/// Reads where the server listens: "listening: 10.0.0.1 13579".
+static void read_address(const struct program* server, char address[32], char port[8]) {
+  FILE* out = fdopen(dup(server->out), "r");
+  CHECK(out != NULL);
+  CHECK(fscanf(out, "listening: %31s %7s", address, port) == 2);
+  fclose(out);
+}
+
+CASE(examples, rdma_address) {
+  const char* nothing[] = {NULL};
+  struct program server;
+  struct program client;
+  char path[500];
+  char address[32];
+  char port[8];
+  begin_programs();
+  path_of("host", "rdma_server", path, sizeof path);
+  start_program(&server, path, nothing, NULL);
+  read_address(&server, address, port);
+  const char* arguments[] = {address, port, NULL};
+  path_of("host", "rdma_client", path, sizeof path);
+  start_program(&client, path, arguments, NULL);
+  expect_end(&client, "sent: This text came to an address");
+  expect_end(&server, "received with the number 42: This text came to an address");
+  end_programs();
+}
