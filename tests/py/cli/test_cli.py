@@ -35,7 +35,19 @@ def test_help_names_every_command(commands):
     run = commands.run("--help")
     assert run.returncode == 0
     listed = [line.split()[0] for line in run.stdout.splitlines() if re.match(r" {4}\w", line)]
-    assert listed == ["devices", "caps", "copy", "sync-event", "rdma", "graph", "sha", "qualify", "rdma-lab", "explain"]
+    assert listed == [
+        "devices",
+        "caps",
+        "copy",
+        "sync-event",
+        "rdma",
+        "graph",
+        "sha",
+        "qualify",
+        "rdma-lab",
+        "sdk",
+        "explain",
+    ]
 
 
 MODULES = """

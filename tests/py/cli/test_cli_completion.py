@@ -57,7 +57,7 @@ def in_bash(commands, env, tmp_path):
     [
         (
             "pydoca ",
-            ["devices", "caps", "copy", "sync-event", "rdma", "graph", "sha", "qualify", "rdma-lab", "explain"],
+            ["devices", "caps", "copy", "sync-event", "rdma", "graph", "sha", "qualify", "rdma-lab", "sdk", "explain"],
         ),
         ("pydoca sy", ["sync-event"]),
         ("pydoca --completion ", SHELLS),

@@ -12,7 +12,7 @@ from elftools.elf.elffile import ELFFile
 from pydoca import _core, _sdk
 
 ROOT = Path(__file__).resolve().parents[3]
-LARGEST = 3_000_000  # bytes, compressed as a wheel is; CONTRIBUTING lists what they consist of
+LARGEST = 3_200_000  # bytes, compressed as a wheel is; CONTRIBUTING lists what they consist of
 PACKAGE = distribution("pydoca")
 TAG = re.search(r"^Tag: (.*)$", PACKAGE.read_text("WHEEL") or "", re.MULTILINE)
 IS_MANYLINUX = TAG is not None and "manylinux" in TAG[1]
@@ -62,7 +62,8 @@ def test_what_is_compiled_in_has_its_licence():
     found |= {name.lower() for name in re.findall(r"find_package\((pybind11)", sources)}
     licences = {path.stem for path in (ROOT / "licenses").glob("*.txt")}
     of_rdma_core, declares_only = {"verbs", "rdmacm"}, {"openssl", "isal"}
-    assert {"rdma-core" if name in of_rdma_core else name for name in found - declares_only} == licences
+    named = {"rdma-core" if name in of_rdma_core else name.replace("_", "-") for name in found - declares_only}
+    assert named == licences
 
 
 def test_the_templates_of_pages_are_carried():
