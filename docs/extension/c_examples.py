@@ -19,6 +19,10 @@ PROGRAMS = (
     "graph",
     "sync_event_local",
     "sync_event_remote",
+    "comch",
+    "rdma_messages",
+    "rdma_memory",
+    "rdma_address",
     "common",
 )
 LANGUAGES = {".c": "c", ".h": "c", ".txt": "cmake", ".build": "text", ".json": "text"}

@@ -7,8 +7,8 @@
 static doca_error_t receive(struct rdma_end* end, const char* directory) {
   struct receipt receipt;
   uint32_t number = 0;
-  doca_error_t result = rdma_message_post(end, &receipt);
-  if (result == DOCA_SUCCESS) result = rdma_end_meet(end, directory, "receiver", "sender");
+  doca_error_t result = rdma_end_meet(end, directory, "receiver", "sender");
+  if (result == DOCA_SUCCESS) result = rdma_message_post(end, &receipt);
   if (result == DOCA_SUCCESS) result = rdma_message_wait(end, &receipt, &number);
   if (result == DOCA_SUCCESS) printf("received with the number %u: %s\n", number, end->region.memory);
   return result;

@@ -25,6 +25,10 @@ list(GET descriptions 0 description)
 cmake_path(GET description PARENT_PATH pkgconfig)
 set(ENV{PKG_CONFIG_PATH} ${pkgconfig})
 set(ENV{CC} ${CC})
+find_program(mold mold)
+if(mold)
+  set(ENV{LDFLAGS} -fuse-ld=mold)  # much faster than other linkers
+endif()
 
 function(build_with_cmake folder build)
   execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET

@@ -131,3 +131,48 @@ static const char event_dpu_says[] = "the host has called";
 CASE(examples, sync_event_remote_host_first) { run_pair(event_host, event_host_says, event_dpu, event_dpu_says); }
 
 CASE(examples, sync_event_remote_dpu_first) { run_pair(event_dpu, event_dpu_says, event_host, event_host_says); }
+
+static const char send_says[] = "sent: This text came by RDMA";
+static const char receive_says[] = "received with the number 42: This text came by RDMA";
+
+CASE(examples, rdma_send_first) { run_pair("host_rdma_send", send_says, "host_rdma_receive", receive_says); }
+
+CASE(examples, rdma_receive_first) { run_pair("dpu_rdma_receive", receive_says, "dpu_rdma_send", send_says); }
+
+static const char request_says[] = "the counter was 0";
+static const char respond_says[] = "counter: 42, text: This text was written by RDMA";
+
+CASE(examples, rdma_requester_first) {
+  run_pair("host_rdma_requester", request_says, "host_rdma_responder", respond_says);
+}
+
+CASE(examples, rdma_responder_first) {
+  run_pair("dpu_rdma_responder", respond_says, "dpu_rdma_requester", request_says);
+}
+
+/// Reads where the server listens: "listening: 10.0.0.1 13579".
+static void read_address(const struct program* server, char address[32], char port[8]) {
+  FILE* out = fdopen(dup(server->out), "r");
+  CHECK(out != NULL);
+  CHECK(fscanf(out, "listening: %31s %7s", address, port) == 2);
+  fclose(out);
+}
+
+CASE(examples, rdma_address) {
+  const char* nothing[] = {NULL};
+  struct program server;
+  struct program client;
+  char path[500];
+  char address[32];
+  char port[8];
+  begin_programs();
+  path_of("host", "rdma_server", path, sizeof path);
+  start_program(&server, path, nothing, NULL);
+  read_address(&server, address, port);
+  const char* arguments[] = {address, port, NULL};
+  path_of("host", "rdma_client", path, sizeof path);
+  start_program(&client, path, arguments, NULL);
+  expect_end(&client, "sent: This text came to an address");
+  expect_end(&server, "received with the number 42: This text came to an address");
+  end_programs();
+}
