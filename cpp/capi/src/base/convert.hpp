@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <doca_types.h>
@@ -12,6 +13,12 @@
 #include <string_view>
 
 namespace pydoca::capi {
+
+/// The number of an enumerator. A program may give one that its enumeration lacks, which C++ must not read as such.
+template <class Enumeration>
+std::uint32_t number_of(const Enumeration& enumerator) noexcept {
+  return std::bit_cast<std::uint32_t>(enumerator);
+}
 
 inline doca_data as_data(std::uint64_t word) noexcept {
   doca_data data;

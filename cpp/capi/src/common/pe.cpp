@@ -1,6 +1,7 @@
 #include "common/pe.hpp"
 
 #include "base/call.hpp"
+#include "base/convert.hpp"
 #include "common/ctx.hpp"
 
 using namespace pydoca;
@@ -85,8 +86,9 @@ doca_error_t doca_pe_set_event_mode(doca_pe* pe, doca_pe_event_mode event_mode) 
   if (!call.has(pe)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  if (event_mode != DOCA_PE_EVENT_PROGRESS_SELECTIVE && event_mode != DOCA_PE_EVENT_PROGRESS_ALL) {
+  const std::uint32_t mode = capi::number_of(event_mode);
+  if (mode > DOCA_PE_EVENT_PROGRESS_ALL) {
     return call.invalid("the event mode is not of the enumeration");
   }
-  return call.run([&] { pe->engine->set_event_mode(static_cast<EventMode>(event_mode)); });
+  return call.run([&] { pe->engine->set_event_mode(static_cast<EventMode>(mode)); });
 }
