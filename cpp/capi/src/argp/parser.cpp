@@ -31,6 +31,7 @@ void destroy_in(std::vector<Object*>& objects, Object& object) {
 }
 
 /// A va_list is made by a call only.
+// NOLINTNEXTLINE(modernize-avoid-variadic-functions)
 void call_logger(doca_argp_logger_cb_t callback, log::Level level, const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
