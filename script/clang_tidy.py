@@ -24,6 +24,7 @@ TOOL = Path(sys.executable).parent / "clang-tidy"
 DATABASE = ROOT / "build" / "tidy" / "compile_commands.json"
 PRECOMPILED_HEADER = re.compile(r' -Winvalid-pch -Xclang -include-pch .*/cmake_pch\.hxx"?(?= )')
 # Command lines of the package are GCC's.
+RAW_STRING = re.compile(r'R"\(.*?\)"', re.DOTALL)
 INTRODUCED = re.compile(r"^\s*(?:using [\w:]+::(\w+);|namespace (\w+) = )", re.MULTILINE)
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 # fmt 10 calls consteval functions with arguments that Clang no longer treats as constant.
@@ -99,8 +100,11 @@ def unused_names(path: Path) -> Iterator[str]:
 
 
 def typedefs(path: Path) -> Iterator[str]:
-    """Yields a complaint for each typedef of path: a using declaration says the same."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    """Yields a complaint for each typedef of path: a using declaration says the same. C has no such declarations."""
+    if path.suffix not in (".hpp", ".cpp"):
+        return
+    code = RAW_STRING.sub(lambda text: "\n" * text[0].count("\n"), path.read_text())
+    for number, line in enumerate(code.splitlines(), 1):
         if re.match(r"\s*(?:extern \"C\" )?typedef\b", line):
             yield f"{path}:{number}: error: use 'using' instead of 'typedef'"
 

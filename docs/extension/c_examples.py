@@ -12,15 +12,20 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples/c"
 # In reading order. Folders that have no program of their own, such as what programs share, come last.
 PROGRAMS = (
     "dma_copy",
+    "options",
     "dma_copy_remote",
     "progress_engine_event",
     "sha",
     "graph",
     "sync_event_local",
     "sync_event_remote",
+    "comch",
+    "rdma_messages",
+    "rdma_memory",
+    "rdma_address",
     "common",
 )
-LANGUAGES = {".c": "c", ".h": "c", ".txt": "cmake", ".build": "text"}
+LANGUAGES = {".c": "c", ".h": "c", ".txt": "cmake", ".build": "text", ".json": "text"}
 TITLES = {"common": "What the programs share"}
 
 

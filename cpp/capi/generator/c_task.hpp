@@ -22,7 +22,7 @@ struct COperand {
   const char* operand;                ///< its name in the traits
   const char* name = operand;         ///< that of its setter and getter
   const char* parameter = name;       ///< that of the parameter
-  Const constness = Const::none;      ///< for a buf or an event
+  Const constness = Const::none;      ///< const of the pointer of a buf or an event
   const char* engine = nullptr;       ///< the engine's name of it in methods, if not that of the parameter
   const char* type = nullptr;         ///< an enumerator's: "enum doca_sha_algorithm"
   const char* engine_type = nullptr;  ///< the same in the engine: "ShaAlgorithm"
@@ -40,7 +40,7 @@ struct CResult {
 struct CTask {
   const TaskTraits* traits;
   const char* engine_task;             ///< the engine's class: "DmaMemcpyTask"
-  std::span<const COperand> operands;  ///< in the order of C's alloc_init
+  std::span<const COperand> operands;  ///< ordered as the arguments of alloc_init
   std::span<const CResult> results = {};
   bool has_connection = false;  ///< an operand that the traits lack, the first one
 };
@@ -49,7 +49,7 @@ struct CTask {
 struct CLibrary {
   const char* name;                        ///< "dma", of doca_dma
   const char* parameter = name;            ///< that for the library's object
-  const char* folder = "library";          ///< of the library's sources
+  const char* folder = "library";          ///< that has the library's sources
   const char* stability;                   ///< DOCA_STABLE or DOCA_EXPERIMENTAL
   const char* taking = "alloc_init";       ///< the end of the name of the function that takes a task
   const char* cast = "as_task";            ///< the end of the name of the cast to struct doca_task

@@ -171,7 +171,7 @@ std::string taking(const CLibrary& library, const CTask& task) {
   std::string call = std::string(task.traits->name) + (task.has_connection ? "(*rdma_connection->connection" : "(");
   for (const Operand& traits : task.traits->operands) {
     const COperand* const operand = find_operand(task, engine_name(traits));
-    call += (call.back() == '(' ? "" : ", ") + engine_value(traits, *operand);
+    call.append(call.back() == '(' ? "" : ", ").append(engine_value(traits, *operand));
   }
   return call;
 }

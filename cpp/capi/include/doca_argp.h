@@ -92,7 +92,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_register_cmd(struct doca_argp_cmd* 
 DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_register_param(struct doca_argp_cmd* cmd,
                                                             struct doca_argp_param* input_param);
 
-/// For -v. It may destroy the parser and end the process; value points to true.
+/// The callback of -v. It may destroy the parser and end the process; value points to true.
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_version_callback(doca_argp_param_cb_t callback);
 /// Checks the flags together. It is called once.
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_validation_callback(doca_argp_validation_cb_t callback);
@@ -142,7 +142,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_create(struct doca_argp_cmd** cmd);
 /// BAD_STATE for one that was handed to the parser.
 DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_destroy(struct doca_argp_cmd* cmd);
 
-// As for flags. The name and the description are mandatory.
+// The rules of flags hold. The name and the description are mandatory.
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_name(struct doca_argp_cmd* cmd, const char* name);
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_description(struct doca_argp_cmd* cmd, const char* description);
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_callback(struct doca_argp_cmd* cmd, doca_argp_cmd_cb_t callback);

@@ -32,7 +32,7 @@ union doca_clock_timespec_t {
   uint64_t cycles;
   struct {
     int64_t tv_sec;
-    int64_t tv_nsec;  ///< below 1,000,000,000
+    int64_t tv_nsec;  ///< less than 1,000,000,000
   } ts;
 };
 

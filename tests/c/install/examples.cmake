@@ -58,3 +58,4 @@ foreach(program dma_copy/dma_copy graph/graph_copy progress_engine_event/progres
   message(STATUS ${program})
   execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${WORK_DIR}/${program})
 endforeach()
+execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${WORK_DIR}/options/copy_texts -j ${EXAMPLES}/options/options.json)

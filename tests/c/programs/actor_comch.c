@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { num_tasks = 32, largest = 4080, patience = 20 };
+enum { num_tasks = 32, largest = 4080, patience = 25 };
 
 /// What the callbacks have seen.
 struct seen {
@@ -30,7 +30,7 @@ static struct link {
   struct doca_ctx* ctx;
   struct doca_comch_connection* last;  ///< the client that connected last
   struct seen seen;
-  doca_error_t status;  ///< of the task that failed last
+  doca_error_t status;  ///< the status of the last failed task
   bool echoes;
   unsigned long num_made;  ///< messages
 } link;
@@ -182,7 +182,7 @@ static unsigned long number_of(int num_words, char** words, int place, unsigned 
 // comch_link [MAX_MSG_SIZE [RECV_QUEUE_SIZE]]: creates and starts this side's end
 static doca_error_t make_link(struct actor* actor, int num_words, char** words) {
   const uint32_t size = (uint32_t)number_of(num_words, words, 1, largest);
-  const uint32_t queue = (uint32_t)number_of(num_words, words, 2, 8);
+  const uint32_t queue = (uint32_t)number_of(num_words, words, 2, 16);
 #ifdef DOCA_ARCH_DPU
   doca_error_t result = create_server(actor, size, queue);
   (void)create_client;

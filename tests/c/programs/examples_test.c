@@ -24,8 +24,8 @@ static void expect_end(struct program* program, const char* expected) {
   CHECK_EQUAL(count_errors(program, ""), count_errors(program, "still waiting for a server"));
 }
 
-static void run_alone(const char* side, const char* name, const char* environment, const char* expected) {
-  const char* arguments[] = {NULL};
+static void run_with(const char* const* arguments, const char* side, const char* name, const char* environment,
+                     const char* expected) {
   char path[500];
   struct program program;
   begin_programs();
@@ -33,6 +33,11 @@ static void run_alone(const char* side, const char* name, const char* environmen
   start_program(&program, path, arguments, environment);
   expect_end(&program, expected);
   end_programs();
+}
+
+static void run_alone(const char* side, const char* name, const char* environment, const char* expected) {
+  const char* arguments[] = {NULL};
+  run_with(arguments, side, name, environment, expected);
 }
 
 static void run_on_both_sides(const char* name, const char* environment, const char* expected) {
@@ -49,6 +54,35 @@ CASE(examples, progress_engine_event) {
 }
 
 CASE(examples, sync_event_local) { run_on_both_sides("sync_event_local", NULL, "tasks: 0, then the wait has ended"); }
+
+CASE(examples, copy_texts) {
+  const char* flags[] = {"-q", "-t", "one", "--text=two", "-r", "4", NULL};
+  const char* file[] = {"--json", EXAMPLE_OPTIONS, NULL};
+  run_with(flags, "host", "copy_texts", NULL, "texts copied: 2");
+  run_with(file, "dpu", "copy_texts", NULL, "texts copied: 2");
+}
+
+static void expect_refusal(const char* const* arguments, const char* error) {
+  char path[500];
+  struct program program;
+  begin_programs();
+  path_of("host", "copy_texts", path, sizeof path);
+  start_program(&program, path, arguments, NULL);
+  CHECK(wait_for_end(&program) > 0);
+  CHECK_EQUAL(count_errors(&program, error), 1);
+  end_programs();
+}
+
+CASE(examples, copy_texts_refuses_wrong_flags) {
+  const char* unknown[] = {"-t", "one", "--rooms", "4", NULL};
+  const char* missing[] = {"-r", "4", NULL};
+  const char* wrong[] = {"-t", "one", "-r", "four", NULL};
+  const char* together[] = {"-t", "three", "-r", "4", NULL};
+  expect_refusal(unknown, "--rooms: there is no such flag");
+  expect_refusal(missing, "--text: it is mandatory");
+  expect_refusal(wrong, "-r: it takes a whole number");
+  expect_refusal(together, "has no room in 4 bytes");
+}
 
 CASE(examples, sha_digest) {
   run_on_both_sides("sha_digest", "PYDOCA_PROFILE=bluefield2",

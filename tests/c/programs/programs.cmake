@@ -39,6 +39,7 @@ foreach(side host dpu)
   c_add_program(${side} actor programs/actor.c programs/actor_comch.c programs/actor_event.c programs/actor_memory.c)
   c_add_example(${side} dma_copy dma_copy common/dma_common.c)
   c_add_example(${side} graph graph_copy common/dma_common.c)
+  c_add_example(${side} options copy_texts common/dma_common.c)
   c_add_example(${side} progress_engine_event progress_engine_event)
   foreach(name rdma_receive rdma_send)
     c_add_example(${side} rdma_messages ${name} common/files.c common/rdma_common.c common/rdma_message.c)
@@ -69,4 +70,5 @@ c_add_cases(c_pair_test
 target_compile_definitions(c_pair_test PRIVATE
   HOST_ACTOR="$<TARGET_FILE:c_host_actor>"
   DPU_ACTOR="$<TARGET_FILE:c_dpu_actor>"
-  EXAMPLES="${CMAKE_CURRENT_BINARY_DIR}/programs")
+  EXAMPLES="${CMAKE_CURRENT_BINARY_DIR}/programs"
+  EXAMPLE_OPTIONS="${c_examples}/options/options.json")

@@ -12,9 +12,9 @@ enum { end_memory = 8192, end_half = 4096, end_tasks = 4 };
 struct end_seen {
   int requests, established, failed, disconnected;
   int successes, failures;
-  doca_error_t status;  ///< of the last task
+  doca_error_t status;  ///< the last task's
   uint64_t task_data;
-  uint64_t connection_data;  ///< of the last report
+  uint64_t connection_data;  ///< the last report's
   enum doca_rdma_opcode opcode;
   uint32_t length;
   doca_be32_t immediate;

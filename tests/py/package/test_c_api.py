@@ -86,7 +86,7 @@ def test_what_pydoca_leaves_out_is_refused_or_there_on_purpose():
 
 
 # Functions that work in C, where Python and C++ need none of them.
-ONLY_IN_C: set[str] = set()
+ONLY_IN_C = {name for name in TABLE.entries if name.startswith("doca_argp_")}
 
 
 def test_enumerators_have_the_numbers_of_the_table():

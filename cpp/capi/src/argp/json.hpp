@@ -21,7 +21,7 @@ using JsonValue = std::variant<bool, std::int64_t, std::string, JsonObject, Json
 
 /// A member of one of the file's sections.
 struct JsonMember {
-  bool is_general = false;  ///< of doca_general_flags
+  bool is_general = false;  ///< a member of doca_general_flags
   std::string name;
   bool is_array = false;
   std::vector<JsonValue> values;  ///< those of the array, or one

@@ -9,7 +9,7 @@
 namespace pydoca::capi::argp {
 namespace {
 
-constexpr std::size_t widest = 32;  // of what stands left of the descriptions
+constexpr std::size_t widest = 32;  // the column of names, in characters
 
 struct Entry {
   std::string names;

@@ -65,7 +65,7 @@ class Call {
       return false;
     }
     if constexpr (!std::is_void_v<T>) {
-      static_assert(sizeof(T) > 0, "an argument is of a complete type, so that a dead object is seen");
+      static_assert(requires { sizeof(T); }, "an argument is of a complete type, so that a dead object is seen");
     }
     if constexpr (Recognisable<T>) {
       if (!argument->is_alive()) [[unlikely]] {

@@ -42,7 +42,7 @@ class Head {
  public:
   Head() noexcept = default;
   Head(const Head&) noexcept {}
-  Head& operator=(const Head&) noexcept { return *this; }
+  Head& operator=(const Head&) noexcept { return *this; }  // NOLINT(bugprone-unhandled-self-assignment)
   ~Head() = default;
 
   /// Only misuse reads it while another thread changes it. An atomic tag would cost each call an instruction.
@@ -57,11 +57,11 @@ class Head {
 };
 
 /// The base of the objects of one kind, other than contexts.
-template <Noun noun_>
+template <Noun name>
 class Handle : public Head {
  public:
-  static constexpr Tag living = tag_of(noun_, false);
-  static constexpr std::string_view noun() noexcept { return noun_.text; }
+  static constexpr Tag living = tag_of(name, false);
+  static constexpr std::string_view noun() noexcept { return name.text; }
   bool is_alive() const noexcept { return tag() == living; }
 };
 

@@ -25,10 +25,10 @@ struct doca_ctx : pydoca::capi::Head {
 namespace pydoca::capi {
 
 /// The base of a library's object: struct doca_dma : ContextHandle<"DMA context">. Base: what several kinds share.
-template <Noun noun_, class Base = doca_ctx>
+template <Noun name, class Base = doca_ctx>
 struct ContextHandle : Base {
-  static constexpr Tag living = tag_of(noun_, true);
-  static constexpr std::string_view noun() noexcept { return noun_.text; }
+  static constexpr Tag living = tag_of(name, true);
+  static constexpr std::string_view noun() noexcept { return name.text; }
   bool is_alive() const noexcept { return this->tag() == living; }
 };
 

@@ -49,7 +49,7 @@ struct doca_sync_event
   std::shared_ptr<pydoca::SyncEvent> event;
   pydoca::capi::EventConfs confs;
   pydoca::capi::Blobs blobs;
-  bool was_started = false;  ///< in the synchronous mode
+  bool was_started = false;  ///< the start of the synchronous mode
 };
 
 struct doca_sync_event_remote_net : pydoca::capi::Handle<"sync event of the network"> {

@@ -72,7 +72,7 @@ doca_error_t doca_rdma_get_dpa_handle(doca_rdma* rdma, doca_dpa_dev_rdma_t* dpa_
 }
 
 doca_error_t doca_rdma_get_gpu_handle(doca_rdma* rdma, doca_gpu_dev_rdma** gpu_rdma) {
-  return refuse_processor(Call(), rdma, gpu_rdma);
+  return refuse_processor(Call(), rdma, static_cast<const void*>(gpu_rdma));
 }
 
 doca_error_t doca_rdma_dpa_completion_attach(doca_rdma* rdma, doca_dpa_completion* dpa_comp) {
