@@ -43,8 +43,8 @@ int main(int argc, char** argv) {
   doca_error_t result = start_logging();
   if (result == DOCA_SUCCESS) result = rdma_end_create(NULL, memory_size, permissions, &end);
   if (result == DOCA_SUCCESS) result = rdma_end_start(&end);
-  if (result == DOCA_SUCCESS) result = lend(&end, directory);
   if (result == DOCA_SUCCESS) result = rdma_end_meet(&end, directory, "responder", "requester");
+  if (result == DOCA_SUCCESS) result = lend(&end, directory);
   if (result == DOCA_SUCCESS) result = wait_for_requester(directory);
   if (result == DOCA_SUCCESS) print_memory(&end.region);
   const doca_error_t destroyed = rdma_end_destroy(&end);

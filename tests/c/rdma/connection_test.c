@@ -5,15 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const uint16_t port = 13579;
-
 static struct doca_rdma_addr* address_of(struct end* end) {
   uint8_t bytes[4];
   char text[16];
   CHECK_OK(doca_devinfo_get_ipv4_addr(doca_dev_as_devinfo(end->stage.dev), bytes, sizeof bytes));
   (void)snprintf(text, sizeof text, "%d.%d.%d.%d", bytes[0], bytes[1], bytes[2], bytes[3]);
   struct doca_rdma_addr* address = NULL;
-  CHECK_OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, text, port, &address));
+  CHECK_OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, text, end_port(), &address));
   return address;
 }
 
@@ -29,7 +27,7 @@ static void request(struct end* a, struct end* b, uint64_t data) {
 static void open_listening(struct end* a, struct end* b, uint16_t connections) {
   end_open(a, connections);
   end_open(b, connections);
-  CHECK_OK(doca_rdma_start_listen_to_port(b->rdma, port));
+  CHECK_OK(doca_rdma_start_listen_to_port(b->rdma, end_port()));
 }
 
 CASE(rdma_connection, details_stay_and_can_be_written) {
@@ -134,7 +132,7 @@ CASE(rdma_connection, several_of_a_context_have_numbers_and_user_data) {
   end_close(&two);
   ends_progress_until(&server, NULL, &server.seen.disconnected, 2);
   CHECK(server.connection == connections[0]);
-  CHECK_OK(doca_rdma_stop_listen_to_port(server.rdma, port));
+  CHECK_OK(doca_rdma_stop_listen_to_port(server.rdma, end_port()));
   end_close(&server);
 }
 
@@ -208,19 +206,19 @@ CASE(rdma_connection, an_old_one_makes_room_for_the_next) {
 CASE(rdma_connection, listening_is_refused_as_documented) {
   struct end a, b;
   end_create(&a, 1);
-  CHECK_STATUS(doca_rdma_start_listen_to_port(a.rdma, port), DOCA_ERROR_BAD_STATE);
+  CHECK_STATUS(doca_rdma_start_listen_to_port(a.rdma, end_port()), DOCA_ERROR_BAD_STATE);
   stage_start(&a.stage, doca_rdma_as_ctx(a.rdma));
   CHECK_INVALID(doca_rdma_start_listen_to_port(a.rdma, 0));
-  CHECK_OK(doca_rdma_start_listen_to_port(a.rdma, port));
-  CHECK_STATUS(doca_rdma_start_listen_to_port(a.rdma, port), DOCA_ERROR_BAD_STATE);
+  CHECK_OK(doca_rdma_start_listen_to_port(a.rdma, end_port()));
+  CHECK_STATUS(doca_rdma_start_listen_to_port(a.rdma, end_port()), DOCA_ERROR_BAD_STATE);
   end_create(&b, 1);
   CHECK_OK(doca_rdma_set_connection_state_callbacks(b.rdma, NULL, NULL, NULL, NULL));
   stage_start(&b.stage, doca_rdma_as_ctx(b.rdma));
-  CHECK_INVALID(doca_rdma_start_listen_to_port(b.rdma, port + 1));
-  CHECK_INVALID(doca_rdma_stop_listen_to_port(b.rdma, port));
+  CHECK_INVALID(doca_rdma_start_listen_to_port(b.rdma, (uint16_t)(end_port() + 1)));
+  CHECK_INVALID(doca_rdma_stop_listen_to_port(b.rdma, end_port()));
   CHECK_STATUS(doca_rdma_set_connection_state_callbacks(b.rdma, NULL, NULL, NULL, NULL), DOCA_ERROR_BAD_STATE);
-  CHECK_OK(doca_rdma_stop_listen_to_port(a.rdma, port));
-  CHECK_INVALID(doca_rdma_stop_listen_to_port(a.rdma, port));
+  CHECK_OK(doca_rdma_stop_listen_to_port(a.rdma, end_port()));
+  CHECK_INVALID(doca_rdma_stop_listen_to_port(a.rdma, end_port()));
   ends_close(&a, &b);
 }
 
@@ -229,13 +227,13 @@ CASE(rdma_connection, addresses_are_read_and_told) {
   enum doca_rdma_addr_type type = DOCA_RDMA_ADDR_TYPE_IPv4;
   const char* text = NULL;
   uint16_t number = 0;
-  CHECK_INVALID(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "10.0.0", port, &address));
+  CHECK_INVALID(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "10.0.0", end_port(), &address));
   CHECK_INVALID(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "10.0.0.1", 0, &address));
-  CHECK_INVALID(doca_rdma_addr_create((enum doca_rdma_addr_type)256, "10.0.0.1", port, &address));
-  CHECK_INVALID(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, NULL, port, &address));
-  CHECK_OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_GID, "fe80::1", port, &address));
+  CHECK_INVALID(doca_rdma_addr_create((enum doca_rdma_addr_type)256, "10.0.0.1", end_port(), &address));
+  CHECK_INVALID(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, NULL, end_port(), &address));
+  CHECK_OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_GID, "fe80::1", end_port(), &address));
   CHECK_OK(doca_rdma_addr_get_params(address, &type, &text, &number));
-  CHECK(type == DOCA_RDMA_ADDR_TYPE_GID && strcmp(text, "fe80::1") == 0 && number == port);
+  CHECK(type == DOCA_RDMA_ADDR_TYPE_GID && strcmp(text, "fe80::1") == 0 && number == end_port());
   CHECK_INVALID(doca_rdma_addr_get_params(address, &type, NULL, &number));
   CHECK_OK(doca_rdma_addr_destroy(address));
   CHECK_INVALID(doca_rdma_addr_destroy(address));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static void note(struct doca_task* task, union doca_data task_data, union doca_data ctx_data) {
   struct end* end = ctx_data.ptr;
@@ -99,6 +100,8 @@ static void configure(struct doca_rdma* rdma) {
   CONF(remote_net_sync_event_notify_add);
 }
 
+uint16_t end_port(void) { return (uint16_t)(10000 + getpid() % 50000); }
+
 void end_create(struct end* end, uint16_t connections) {
   const uint32_t all = DOCA_ACCESS_FLAG_LOCAL_READ_WRITE | DOCA_ACCESS_FLAG_RDMA_READ | DOCA_ACCESS_FLAG_RDMA_WRITE |
                        DOCA_ACCESS_FLAG_RDMA_ATOMIC;
@@ -111,6 +114,7 @@ void end_create(struct end* end, uint16_t connections) {
   configure(end->rdma);
   CHECK_OK(doca_rdma_set_permissions(end->rdma, all));
   CHECK_OK(doca_rdma_set_max_num_connections(end->rdma, connections));
+  CHECK_OK(doca_rdma_set_connection_request_timeout(end->rdma, 10000));
   CHECK_OK(doca_rdma_set_connection_state_callbacks(end->rdma, requested, established, failed, disconnected));
   CHECK_OK(doca_ctx_set_user_data(doca_rdma_as_ctx(end->rdma), (union doca_data){.ptr = end}));
 }

@@ -47,6 +47,9 @@ void end_connect(struct end* end, const uint8_t* details, size_t size);
 /// Makes end->remote of a description of the peer's memory.
 void end_import(struct end* end, const void* description, size_t size);
 
+/// A port that no other process of the tests uses.
+uint16_t end_port(void);
+
 /// Progresses both until *count is at least wanted; b may be NULL.
 void ends_progress_until(struct end* a, struct end* b, const int* count, int wanted);
 

@@ -142,12 +142,14 @@ CASE(rdma_process, a_peer_that_is_killed_ends_its_connection_only) {
 static void serve_one_message(struct line line) {
   struct end end;
   end_open(&end, 1);
-  CHECK_OK(doca_rdma_start_listen_to_port(end.rdma, 13580));
+  CHECK_OK(doca_rdma_start_listen_to_port(end.rdma, end_port()));
   struct doca_buf* room = stage_room(&end.stage, 0, 100);
   end_receive(&end, room);
-  uint8_t address[4];
-  CHECK_OK(doca_devinfo_get_ipv4_addr(doca_dev_as_devinfo(end.stage.dev), address, sizeof address));
-  tell(line.to, address, sizeof address);
+  const uint16_t port = end_port();
+  uint8_t place[4 + sizeof port];
+  CHECK_OK(doca_devinfo_get_ipv4_addr(doca_dev_as_devinfo(end.stage.dev), place, 4));
+  memcpy(place + 4, &port, sizeof port);
+  tell(line.to, place, sizeof place);
   ends_progress_until(&end, NULL, &end.seen.requests, 1);
   CHECK_OK(doca_rdma_connection_accept(end.connection, NULL, 0));
   ends_progress_until(&end, NULL, &end.seen.successes, 1);
@@ -165,8 +167,10 @@ CASE(rdma_process, a_client_finds_its_server_by_address) {
   const struct told heard = hear(line.from);
   char text[16];
   (void)snprintf(text, sizeof text, "%d.%d.%d.%d", heard.bytes[0], heard.bytes[1], heard.bytes[2], heard.bytes[3]);
+  uint16_t port = 0;
+  memcpy(&port, heard.bytes + 4, sizeof port);
   struct doca_rdma_addr* address = NULL;
-  CHECK_OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, text, 13580, &address));
+  CHECK_OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, text, port, &address));
   CHECK_OK(doca_rdma_connect_to_addr(end.rdma, address, (union doca_data){.u64 = 5}));
   ends_progress_until(&end, NULL, &end.seen.established, 1);
   CHECK(end.seen.connection_data == 5);
