@@ -106,7 +106,7 @@ std::string engine_value(const Operand& traits, const COperand& operand) {
     return std::string("engine_event(") + operand.parameter + ")";
   }
   if (traits.type == OperandType::enumerator) {
-    return std::string("static_cast<") + operand.engine_type + ">(" + operand.parameter + ")";
+    return std::string("enumerator<") + operand.engine_type + ">(" + operand.parameter + ")";
   }
   return operand.parameter;
 }

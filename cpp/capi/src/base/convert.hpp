@@ -31,10 +31,10 @@ inline void* pointer_to(std::uint64_t address) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
-/// A value of C as the engine's enumerator, which has 8 bits. A larger value stays one that no enumerator has.
-template <class Enum>
-constexpr Enum enumerator(unsigned value) noexcept {
-  return static_cast<Enum>(std::min(value, 255U));
+/// An enumerator of C as the engine's, which may have 8 bits. A larger number stays one that no enumerator has.
+template <class Enum, class CEnum>
+Enum enumerator(const CEnum& value) noexcept {
+  return static_cast<Enum>(std::min(number_of(value), 255U));
 }
 
 /// Writes text, with a NUL, to size bytes at out. Throws unexpected for a longer text.

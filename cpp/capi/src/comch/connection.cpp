@@ -1,4 +1,5 @@
 #include "base/call.hpp"
+#include "base/convert.hpp"
 #include "comch/comch.hpp"
 
 using namespace pydoca;
@@ -56,5 +57,5 @@ doca_error_t doca_comch_connection_get_counter(const doca_comch_connection* conn
   if (!call.has(connection, value)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] { *value = connection->connection->counter(static_cast<comch::Counter>(counter)); });
+  return call.run([&] { *value = connection->connection->counter(capi::enumerator<comch::Counter>(counter)); });
 }

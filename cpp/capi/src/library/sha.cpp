@@ -15,8 +15,8 @@ const ShaPartialHashTask& partial(const doca_sha_task_partial_hash& task) noexce
   return reinterpret_cast<const ShaPartialHashTask&>(task);
 }
 
-bool supports(const DeviceInfo& info, doca_sha_algorithm algorithm) noexcept {
-  return Sha::is_algorithm_supported(info, static_cast<ShaAlgorithm>(algorithm));
+bool supports(const DeviceInfo& info, const doca_sha_algorithm& algorithm) noexcept {
+  return Sha::is_algorithm_supported(info, capi::enumerator<ShaAlgorithm>(algorithm));
 }
 
 }  // namespace
@@ -46,14 +46,14 @@ doca_error_t doca_sha_cap_get_max_src_buf_size(const doca_devinfo* devinfo, std:
 doca_error_t doca_sha_cap_get_min_dst_buf_size(const doca_devinfo* devinfo, doca_sha_algorithm algorithm,
                                                std::uint32_t* min_dst_buf_size) {
   return capi::answer_limit(Call(), devinfo, min_dst_buf_size, [&](const DeviceInfo& info) {
-    return Sha::min_dst_buf_size(info, static_cast<ShaAlgorithm>(algorithm));
+    return Sha::min_dst_buf_size(info, capi::enumerator<ShaAlgorithm>(algorithm));
   });
 }
 
 doca_error_t doca_sha_cap_get_partial_hash_block_size(const doca_devinfo* devinfo, doca_sha_algorithm algorithm,
                                                       std::uint32_t* partial_hash_block_size) {
   return capi::answer_limit(Call(), devinfo, partial_hash_block_size, [&](const DeviceInfo& info) {
-    return Sha::partial_hash_block_size(info, static_cast<ShaAlgorithm>(algorithm));
+    return Sha::partial_hash_block_size(info, capi::enumerator<ShaAlgorithm>(algorithm));
   });
 }
 
