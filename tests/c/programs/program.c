@@ -162,7 +162,11 @@ void start_actor(struct program* actor, const char* side) {
   ASK(actor, strcmp(side, "host") == 0 ? "open 0b:00.0" : "open 03:00.0", "DOCA_SUCCESS");
 }
 
-void kill_program(struct program* program, int signal) { CHECK(kill(program->pid, signal) == 0); }
+void kill_program(struct program* program, int signal) {
+  CHECK(kill(program->pid, signal) == 0);
+  // The threads of a process stop one after the other.
+  if (signal == SIGSTOP) CHECK(waitpid(program->pid, NULL, WUNTRACED) == program->pid);
+}
 
 int wait_for_end(struct program* program) {
   const struct timespec pause = {.tv_nsec = 5000000};

@@ -106,9 +106,7 @@ REMOVALS = {
             def __getattr__(self, name):
                 if name == "fileno": raise AttributeError(name)
                 return getattr(self._its, name)
-        class Policy(asyncio.DefaultEventLoopPolicy):
-            def new_event_loop(self): return asyncio.SelectorEventLoop(Selector())
-        asyncio.set_event_loop_policy(Policy())
+        asyncio.events.new_event_loop = lambda: asyncio.SelectorEventLoop(Selector())
     """,
     "the descriptor that signals wake": """
         import signal
