@@ -229,7 +229,7 @@ doca_error_t doca_graph_instance_create(doca_graph* graph, doca_graph_instance**
       capi::Slab<doca_graph_instance>::end(*handle);
       throw;
     }
-    static_cast<void>(made.release());
+    handle->instance = made.release();
     *graph_instance = handle;
   });
 }
