@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { patience = 30 };
 
@@ -29,9 +28,9 @@ static doca_error_t wait_for_requester(const char* directory) {
   return read_file(path, patience, nothing, sizeof nothing, &size);
 }
 
+// The device writes to this memory, so the counter is read as a word that another thread writes.
 static void print_memory(const struct region* region) {
-  uint64_t counter = 0;
-  memcpy(&counter, region->memory, counter_size);
+  const uint64_t counter = __atomic_load_n((const uint64_t*)(const void*)region->memory, __ATOMIC_ACQUIRE);
   printf("counter: %" PRIu64 ", text: %s\n", counter, region->memory + counter_size);
 }
 
