@@ -9,7 +9,7 @@ from pathlib import Path
 from extension.markdown import slug
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples/c"
-# In reading order. Folders that have no program of their own, such as what programs share, come last.
+# The order of reading. Folders without a program, such as what programs share, come last.
 PROGRAMS = (
     "dma_copy",
     "options",

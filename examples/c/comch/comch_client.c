@@ -21,7 +21,7 @@ struct session {
   bool is_connected;
   bool is_over;  // all answers are there, or the server is gone
   unsigned num_answers;
-  doca_error_t result;  // of the callbacks
+  doca_error_t result;  // the failure that a callback saw
 };
 
 static void received(struct doca_comch_event_msg_recv* event, uint8_t* recv_buffer, uint32_t msg_len,

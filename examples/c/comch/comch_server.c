@@ -22,7 +22,7 @@ struct session {
   struct doca_comch_server* server;
   unsigned num_answered;
   bool has_left;        // the client
-  doca_error_t result;  // of the callbacks
+  doca_error_t result;  // the failure that a callback saw
 };
 
 // The session of a connection: the user data of its server.

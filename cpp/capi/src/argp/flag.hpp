@@ -49,8 +49,8 @@ using Chain = std::vector<const Level*>;
 /// Throws invalid_value for a word that cannot be the name of a flag or a command. No name at all passes.
 void require_name(std::string_view name);
 
-/// Throws initialization when a part is missing, and invalid_value for a name that is malformed or that another flag
-/// of the level, or a general one, has.
+/// Throws initialization when a part is missing, and invalid_value for a malformed name and for the name of another
+/// flag, which may be a general one.
 void add_flag(Level& level, const Flag& flag);
 void add_command(Level& level, const Level& command);
 

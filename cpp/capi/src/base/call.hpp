@@ -23,8 +23,8 @@ concept Recognisable = requires(const T& object) {
   { T::noun() } -> std::convertible_to<std::string_view>;
 };
 
-/// One call of a C program: made at the beginning of the function whose name its messages have. A failure is one line
-/// in the log.
+/// One call of a C program: made at the beginning of the function whose name its messages have. The log gets one line
+/// for a failure.
 class Call {
  public:
   explicit Call(std::source_location where = std::source_location::current()) noexcept : where_(where) {}
