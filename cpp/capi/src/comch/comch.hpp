@@ -38,9 +38,8 @@ struct doca_comch_client : pydoca::capi::ContextHandle<"comch client", pydoca::c
 };
 
 /// The user data of the engine's connection are its address. A server makes one for each client.
-struct doca_comch_connection : pydoca::capi::Handle<"comch connection"> {
+struct doca_comch_connection : pydoca::capi::Part<"comch connection"> {
   std::shared_ptr<pydoca::comch::Connection> connection;  ///< a client's: null before the first one
-  pydoca::capi::ComchEndpoint* owner = nullptr;
   doca_data user_data{};
 };
 

@@ -22,12 +22,14 @@ doca_error_t answer(const SyncEvent& event, Status status,
 using Wait = Status (SyncEvent::*)(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                                    std::chrono::nanoseconds timeout) noexcept;
 
-doca_error_t wait(doca_sync_event* event, Wait until, std::uint64_t value, std::uint64_t mask, WaitMode mode,
+/// where is not that of call, so that each has one use, and is made there.
+doca_error_t wait(Call call, doca_sync_event* event, Wait until, std::uint64_t value, std::uint64_t mask, WaitMode mode,
                   std::source_location where = std::source_location::current()) noexcept {
-  if (!Call(where).has(event)) {
+  if (!call.has(event)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return answer(*event->event, ((*event->event).*until)(value, mask, mode, SyncEvent::forever), where);
+  SyncEvent& engine = *event->event;
+  return answer(engine, (engine.*until)(value, mask, mode, SyncEvent::forever), where);
 }
 
 }  // namespace
@@ -36,43 +38,46 @@ doca_error_t doca_sync_event_get(doca_sync_event* event, std::uint64_t* value) {
   if (!Call().has(event, value)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return answer(*event->event, event->event->get(*value));
+  SyncEvent& engine = *event->event;
+  return answer(engine, engine.get(*value));
 }
 
 doca_error_t doca_sync_event_update_set(doca_sync_event* event, std::uint64_t value) {
   if (!Call().has(event)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return answer(*event->event, event->event->update_set(value));
+  SyncEvent& engine = *event->event;
+  return answer(engine, engine.update_set(value));
 }
 
 doca_error_t doca_sync_event_update_add(doca_sync_event* event, std::uint64_t value, std::uint64_t* fetched) {
   if (!Call().has(event, fetched)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return answer(*event->event, event->event->update_add(value, *fetched));
+  SyncEvent& engine = *event->event;
+  return answer(engine, engine.update_add(value, *fetched));
 }
 
 doca_error_t doca_sync_event_wait_gt(doca_sync_event* event, std::uint64_t value, std::uint64_t mask) {
-  return wait(event, &SyncEvent::wait_gt, value, mask, WaitMode::busy);
+  return wait(Call(), event, &SyncEvent::wait_gt, value, mask, WaitMode::busy);
 }
 
 doca_error_t doca_sync_event_wait_gt_yield(doca_sync_event* event, std::uint64_t value, std::uint64_t mask) {
-  return wait(event, &SyncEvent::wait_gt, value, mask, WaitMode::yield);
+  return wait(Call(), event, &SyncEvent::wait_gt, value, mask, WaitMode::yield);
 }
 
 doca_error_t doca_sync_event_wait_eq(doca_sync_event* event, std::uint64_t value, std::uint64_t mask) {
-  return wait(event, &SyncEvent::wait_eq, value, mask, WaitMode::busy);
+  return wait(Call(), event, &SyncEvent::wait_eq, value, mask, WaitMode::busy);
 }
 
 doca_error_t doca_sync_event_wait_eq_yield(doca_sync_event* event, std::uint64_t value, std::uint64_t mask) {
-  return wait(event, &SyncEvent::wait_eq, value, mask, WaitMode::yield);
+  return wait(Call(), event, &SyncEvent::wait_eq, value, mask, WaitMode::yield);
 }
 
 doca_error_t doca_sync_event_wait_neq(doca_sync_event* event, std::uint64_t value, std::uint64_t mask) {
-  return wait(event, &SyncEvent::wait_neq, value, mask, WaitMode::busy);
+  return wait(Call(), event, &SyncEvent::wait_neq, value, mask, WaitMode::busy);
 }
 
 doca_error_t doca_sync_event_wait_neq_yield(doca_sync_event* event, std::uint64_t value, std::uint64_t mask) {
-  return wait(event, &SyncEvent::wait_neq, value, mask, WaitMode::yield);
+  return wait(Call(), event, &SyncEvent::wait_neq, value, mask, WaitMode::yield);
 }
