@@ -10,6 +10,11 @@ set(ENV{PKG_CONFIG_PATH} ${pkgconfig})
 set(ENV{PYDOCA_FABRIC_DIR} ${WORK_DIR})
 file(GLOB sources ${EXAMPLES}/common/common.c ${EXAMPLES}/common/dma_common.c ${EXAMPLES}/dma_copy/*.c)
 
+find_program(mold mold)
+if(mold)
+  set(linker -fuse-ld=mold)  # much faster than other linkers
+endif()
+
 # build(<compiler> <option of pkg-config>...)
 function(build compiler)
   execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE flags
@@ -17,7 +22,7 @@ function(build compiler)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   execute_process(COMMAND_ERROR_IS_FATAL ANY
     COMMAND ${compiler} -std=gnu11 -Wall -Wextra -Werror -DDOCA_ALLOW_EXPERIMENTAL_API -I${EXAMPLES}/common ${sources}
-      ${flags} -o ${WORK_DIR}/program)
+      ${flags} ${linker} -o ${WORK_DIR}/program)
   execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE printed COMMAND ${WORK_DIR}/program)
   if(NOT printed MATCHES "This text was copied by DMA")
     message(SEND_ERROR "${compiler} ${flags}: the program prints '${printed}'")
