@@ -61,6 +61,8 @@ c_add_example(dpu dma_copy_remote dma_copy_dpu common/files.c common/dma_common.
 
 c_add_cases(c_pair_test
   programs/program.c
+  programs/comch_pair.c
+  programs/comch_hostile_test.c
   programs/comch_pair_test.c
   programs/event_pair_test.c
   programs/examples_test.c
