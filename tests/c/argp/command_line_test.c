@@ -63,6 +63,10 @@ CASE(argp, values_of_the_wrong_type_are_refused) {
   CHECK_LINE("--size 2147483648", DOCA_ERROR_INVALID_VALUE, "--size");
   CHECK_LINE("--size -2147483649", DOCA_ERROR_INVALID_VALUE, "--size");
   CHECK_LINE("--size 99999999999999999999", DOCA_ERROR_INVALID_VALUE, "--size");
+  CHECK_LINE("-s 99999999999", DOCA_ERROR_INVALID_VALUE, "-s: 99999999999 is beyond the range of an int");
+  CHECK_LINE("-s -99999999999", DOCA_ERROR_INVALID_VALUE, "-s: -99999999999 is beyond the range of an int");
+  CHECK_LINE("-s=0x1000000000000000000", DOCA_ERROR_INVALID_VALUE,
+             "-s: 0x1000000000000000000 is beyond the range of an int");
   CHECK_LINE("--fast=true", DOCA_ERROR_INVALID_VALUE, "--fast: it takes no value");
   CHECK_LINE("-o [1]", DOCA_ERROR_INVALID_VALUE, "-o");
   CHECK_LINE("-o {", DOCA_ERROR_INVALID_VALUE, "-o");
