@@ -53,7 +53,18 @@ class Call {
         return DOCA_SUCCESS;
       }
     } catch (const std::exception& error) {
-      return failed(error);
+      return failed(error, false);
+    }
+  }
+
+  /// The same for a question about a device: that it lacks something is an answer, which is logged at level debug.
+  template <std::invocable Read>
+  doca_error_t ask(Read&& read) const noexcept {
+    try {
+      std::forward<Read>(read)();
+      return DOCA_SUCCESS;
+    } catch (const std::exception& error) {
+      return failed(error, true);
     }
   }
 
@@ -84,7 +95,7 @@ class Call {
   [[gnu::cold, gnu::noinline]] static void log_null(std::source_location where, int place) noexcept;
   [[gnu::cold, gnu::noinline]] static void log_dead(std::source_location where, int place,
                                                     std::string_view noun) noexcept;
-  [[gnu::cold, gnu::noinline]] doca_error_t failed(const std::exception& error) const noexcept;
+  [[gnu::cold, gnu::noinline]] doca_error_t failed(const std::exception& error, bool is_question) const noexcept;
 
   std::source_location where_;
 };
