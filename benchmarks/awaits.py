@@ -1,4 +1,4 @@
-"""The cost of awaits that need not wait, beside the await of a done asyncio future.
+"""The cost of awaits that need not wait, and of what they need, each beside the same of Python alone.
 
 With interpreters as arguments (`benchmarks/awaits.py python3.11 python3.13`), measures in turns under each of them
 that has pydoca, and compares them with the first: awaits should take the same time with each Python.
@@ -12,30 +12,38 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 from print_report import Figure, arguments_of, print_report
 
 FLOOR = "await a future that is done"
+FLOOR_OF_BUFS = "make an object, and drop it"
+FLOOR_IN_FLIGHT = "one of 64 futures, set by one call"
+FLOORS = (FLOOR, FLOOR_OF_BUFS, FLOOR_IN_FLIGHT)
+IN_FLIGHT = 64
 TARGET = 1.1  # times the first interpreter's
 SIZE = 4096  # bytes
 
+Stretches = dict[str, Callable[[int], Awaitable[float]]]  # by name: takes a number of operations, returns ns of one
+
 
 async def measure(repetitions: int, count: int, only: str | None = None) -> dict[str, float]:
-    """Nanoseconds for one await of each kind, or of one: the best of several stretches of awaits."""
+    """Nanoseconds for one operation of each kind, or of one: the best of several stretches of them."""
     import pydoca
 
     device = pydoca.open_device("03:00.0", side="dpu")
     event = pydoca.SyncEvent(device)
-    inventory = pydoca.BufInventory(2)
+    inventory = pydoca.BufInventory(2 * IN_FLIGHT + 2)
+    maps = [device.mmap(pydoca.alloc(SIZE)) for _ in range(2)]
     async with (
         pydoca.ProgressEngine() as pe,
-        pydoca.Dma(pe, device, num_tasks=4) as dma,
+        pydoca.Dma(pe, device, num_tasks=IN_FLIGHT) as dma,
         event.as_context(pe) as context,
     ):
-        src = inventory.get_by_data(device.mmap(pydoca.alloc(SIZE)))
-        dst = inventory.get_by_addr(device.mmap(pydoca.alloc(SIZE)))
-        stretches = make_stretches(dma, src, dst, context)
+        stretches = floors() | copies_of_new_bufs(dma, inventory, *maps)
+        stretches |= copies(dma, inventory.get_by_data(maps[0]), inventory.get_by_addr(maps[1]))
+        stretches |= in_flight(pe, dma, inventory, *maps) | waits(context)
         if only:
             return {only: await stretches[only](count)}
         best = dict.fromkeys(stretches, float("inf"))
@@ -45,10 +53,10 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
         return best
 
 
-def make_stretches(dma: Any, src: Any, dst: Any, context: Any) -> dict[str, Callable[[int], Awaitable[float]]]:
-    """Functions by name, each of which takes a number of awaits and returns the nanoseconds of one."""
+def floors() -> Stretches:
+    """What Python itself takes."""
 
-    async def floor(count: int) -> float:
+    async def future(count: int) -> float:
         future = asyncio.get_running_loop().create_future()
         future.set_result(None)
         begin = time.perf_counter_ns()
@@ -56,13 +64,114 @@ def make_stretches(dma: Any, src: Any, dst: Any, context: Any) -> dict[str, Call
             await future
         return (time.perf_counter_ns() - begin) / count
 
-    async def memcpy(count: int) -> float:
-        memcpy, reset = dma.memcpy, dst.reset_data_len
+    async def make_object(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            object()
+        return (time.perf_counter_ns() - begin) / count
+
+    async def futures(count: int) -> float:
+        loop = asyncio.get_running_loop()
+        begin = time.perf_counter_ns()
+        for _ in range(rounds := max(1, count // IN_FLIGHT)):
+            waiters = [loop.create_future() for _ in range(IN_FLIGHT)]
+            loop.call_soon(lambda waiters: [waiter.set_result(None) for waiter in waiters], waiters)
+            for waiter in waiters:
+                await waiter
+        return (time.perf_counter_ns() - begin) / (rounds * IN_FLIGHT)
+
+    return {FLOOR: future, FLOOR_OF_BUFS: make_object, FLOOR_IN_FLIGHT: futures}
+
+
+def copies_of_new_bufs(dma: Any, inventory: Any, src_map: Any, dst_map: Any) -> Stretches:
+    """Copies of 4 KiB, each awaited at once, with bufs of their own; and such a buf alone."""
+    get_by_data, get_by_addr, memcpy = inventory.get_by_data, inventory.get_by_addr, dma.memcpy
+
+    async def new_bufs(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            await memcpy(get_by_data(src_map), get_by_addr(dst_map))
+        return (time.perf_counter_ns() - begin) / count
+
+    async def new_bufs_at_addresses(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            await memcpy(get_by_data(src_map, src_map.addr, SIZE), get_by_addr(dst_map, dst_map.addr, SIZE))
+        return (time.perf_counter_ns() - begin) / count
+
+    async def buf(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            get_by_data(src_map)
+        return (time.perf_counter_ns() - begin) / count
+
+    return {
+        "await dma.memcpy of two new bufs, 4 KiB": new_bufs,
+        "await dma.memcpy of two new bufs at addresses, 4 KiB": new_bufs_at_addresses,
+        "get_by_data, and drop": buf,
+    }
+
+
+def copies(dma: Any, src: Any, dst: Any) -> Stretches:
+    """Copies of 4 KiB between the same bufs, each awaited at once."""
+    memcpy = dma.memcpy
+
+    async def same_bufs(count: int) -> float:
+        reset = dst.reset_data_len
         begin = time.perf_counter_ns()
         for _ in range(count):
             reset()
             await memcpy(src, dst)
         return (time.perf_counter_ns() - begin) / count
+
+    async def submitted_again(count: int) -> float:
+        dst.reset_data_len()
+        task = memcpy(src, dst)
+        await task
+        reset, submit = dst.reset_data_len, task.submit
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            reset()
+            submit()
+            await task
+        return (time.perf_counter_ns() - begin) / count
+
+    return {"await dma.memcpy, 4 KiB": same_bufs, "await a task submitted again, 4 KiB": submitted_again}
+
+
+def in_flight(pe: Any, dma: Any, inventory: Any, src_map: Any, dst_map: Any) -> Stretches:
+    """64 copies of 64 B, which are submitted first, and then awaited."""
+    src = inventory.get_by_data(src_map, src_map.addr, 64)
+    dsts = [inventory.get_by_addr(dst_map, dst_map.addr + 64 * i, 64) for i in range(IN_FLIGHT)]
+
+    async def loop(tasks: list[Any]) -> None:
+        for task in tasks:
+            await task
+
+    async def gather(tasks: list[Any]) -> None:
+        await pe.gather(tasks)
+
+    async def asyncio_gather(tasks: list[Any]) -> None:
+        await asyncio.gather(*tasks)
+
+    async def stretch(way: Callable[[list[Any]], Awaitable[None]], count: int) -> float:
+        memcpy = dma.memcpy
+        begin = time.perf_counter_ns()
+        for _ in range(rounds := max(1, count // IN_FLIGHT)):
+            for dst in dsts:
+                dst.reset_data_len()
+            await way([memcpy(src, dst) for dst in dsts])
+        return (time.perf_counter_ns() - begin) / (rounds * IN_FLIGHT)
+
+    return {
+        "one of 64 in flight, a loop of awaits": partial(stretch, loop),
+        "one of 64 in flight, pe.gather": partial(stretch, gather),
+        "one of 64 in flight, asyncio.gather": partial(stretch, asyncio_gather),
+    }
+
+
+def waits(context: Any) -> Stretches:
+    """Tasks of a sync event."""
 
     async def notify_set(count: int) -> float:
         notify_set = context.notify_set
@@ -79,12 +188,14 @@ def make_stretches(dma: Any, src: Any, dst: Any, context: Any) -> dict[str, Call
             await wait_eq(7)
         return (time.perf_counter_ns() - begin) / count
 
-    return {
-        FLOOR: floor,
-        "await dma.memcpy, 4 KiB": memcpy,
-        "await context.notify_set": notify_set,
-        "await context.wait_eq, true at once": wait_eq,
-    }
+    return {"await context.notify_set": notify_set, "await context.wait_eq, true at once": wait_eq}
+
+
+def floor_of(name: str) -> str:
+    """The floor of the figure with that name."""
+    if name.startswith("get_by_data"):
+        return FLOOR_OF_BUFS
+    return FLOOR_IN_FLIGHT if name.startswith("one of 64 in flight") else FLOOR
 
 
 def find_pythons(names: list[str]) -> list[str]:
@@ -107,7 +218,9 @@ def measure_under(python: str, count: int) -> dict[str, float]:
     command = [python, __file__, "--json", "--repetitions", "1", "--count", str(count)]
     run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     figures = json.loads(run.stdout)
-    return {FLOOR: figures[0]["floor"]} | {figure["name"]: figure["value"] for figure in figures}
+    return {floor_of(figure["name"]): figure["floor"] for figure in figures} | {
+        figure["name"]: figure["value"] for figure in figures
+    }
 
 
 def measure_in_turns(pythons: list[str], repetitions: int, count: int) -> list[dict[str, float]]:
@@ -124,7 +237,7 @@ def figures_of(python: str, best: dict[str, float], first: dict[str, float]) -> 
     """The interpreter's best values, beside those of the first interpreter."""
     for name, value in best.items():
         yield Figure(
-            f"{name}, {python}, against the first", "ns", value, first[name], None if name == FLOOR else TARGET
+            f"{name}, {python}, against the first", "ns", value, first[name], None if name in FLOORS else TARGET
         )
 
 
@@ -148,8 +261,8 @@ def main() -> int:
     best = asyncio.run(measure(arguments.repetitions, arguments.count, arguments.only))
     if arguments.only:
         return 0
-    floor = best.pop(FLOOR)
-    return print_report((Figure(name, "ns", value, floor) for name, value in best.items()), arguments)
+    figures = (Figure(name, "ns", value, best[floor_of(name)]) for name, value in best.items() if name not in FLOORS)
+    return print_report(figures, arguments)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from awaits import floor_of
 from callgrind import count
 from print_report import PROGRAMS, Figure, arguments_of, print_report
 
 HERE = Path(__file__).resolve().parent
-FLOOR_OF_AWAITS = "await a future that is done"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Counted:
     def line(self, side: str, operations: int) -> list[str]:
         """The command that does so many operations of one side of the figure: subject or floor."""
         if self.report.endswith(".py"):
-            name = self.figure if side == "subject" else FLOOR_OF_AWAITS
+            name = self.figure if side == "subject" else floor_of(self.figure)
             command = [sys.executable, str(HERE / self.report), "--repetitions", "1", "--count", str(operations)]
             return [*command, "--only", name]
         return [str(PROGRAMS / self.report), "--only", side, str(operations), self.figure]
@@ -73,7 +73,14 @@ COUNTED = [
     Counted("c_report", "buf of an inventory, got and given back, from C, above C++"),
     Counted("c_report", "sync event set, read and waited for, from C, above C++"),
     Counted("c_report", "progress of an engine that has nothing to do, from C, above C++"),
+    Counted("awaits.py", "await dma.memcpy of two new bufs, 4 KiB", 20_000),
+    Counted("awaits.py", "await dma.memcpy of two new bufs at addresses, 4 KiB", 20_000),
     Counted("awaits.py", "await dma.memcpy, 4 KiB", 20_000),
+    Counted("awaits.py", "await a task submitted again, 4 KiB", 20_000),
+    Counted("awaits.py", "get_by_data, and drop", 20_000),
+    Counted("awaits.py", "one of 64 in flight, a loop of awaits", 20_480),
+    Counted("awaits.py", "one of 64 in flight, pe.gather", 20_480),
+    Counted("awaits.py", "one of 64 in flight, asyncio.gather", 20_480),
     Counted("awaits.py", "await context.notify_set", 20_000),
     Counted("awaits.py", "await context.wait_eq, true at once", 20_000),
 ]

@@ -214,7 +214,14 @@ def test_a_report_prints_the_form_that_is_read():
     rows = json.loads(printed)
     assert [parse("awaits.py", row).document() for row in rows] == rows
     assert [row["name"] for row in rows] == [
+        "await dma.memcpy of two new bufs, 4 KiB",
+        "await dma.memcpy of two new bufs at addresses, 4 KiB",
+        "get_by_data, and drop",
         "await dma.memcpy, 4 KiB",
+        "await a task submitted again, 4 KiB",
+        "one of 64 in flight, a loop of awaits",
+        "one of 64 in flight, pe.gather",
+        "one of 64 in flight, asyncio.gather",
         "await context.notify_set",
         "await context.wait_eq, true at once",
     ]
