@@ -101,22 +101,25 @@ static void count_line(char* buffer) {
 
 CASE(dev, what_a_device_lacks_is_an_answer_and_not_an_error) {
   struct doca_log_backend* backend = NULL;
+  struct doca_devinfo** list = NULL;
   char buf[300] = "";
   uint8_t address[4] = {0};
   uint16_t lid = 0;
+  uint32_t count = 0;
   uint32_t number = 0;
-  struct doca_dev* dev = open_first_device();
-  const struct doca_devinfo* info = doca_dev_as_devinfo(dev);
+  uint32_t without_address = 0;
   CHECK_OK(doca_log_backend_create_with_buf_sdk(buf, sizeof buf, count_line, &backend));
-  CHECK_STATUS(doca_devinfo_get_ipv4_addr(info, address, sizeof address), DOCA_ERROR_NOT_FOUND);
-  CHECK_STATUS(doca_devinfo_get_lid(info, &lid), DOCA_ERROR_NOT_SUPPORTED);
-  CHECK_STATUS(doca_devinfo_get_sf_index(info, &number), DOCA_ERROR_NOT_SUPPORTED);
-  CHECK_STATUS(doca_ctx_cap_get_num_completion_vectors(info, &number), DOCA_ERROR_NOT_SUPPORTED);
-  CHECK(lines == 0);
+  CHECK_OK(doca_devinfo_create_list(&list, &count));
+  for (uint32_t i = 0; i < count; i++) {
+    if (doca_devinfo_get_ipv4_addr(list[i], address, sizeof address) == DOCA_ERROR_NOT_FOUND) ++without_address;
+    CHECK_STATUS(doca_devinfo_get_lid(list[i], &lid), DOCA_ERROR_NOT_SUPPORTED);
+    CHECK_STATUS(doca_ctx_cap_get_num_completion_vectors(list[i], &number), DOCA_ERROR_NOT_SUPPORTED);
+  }
+  CHECK(without_address > 0 && lines == 0);
   CHECK_OK(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_DEBUG));
-  CHECK_STATUS(doca_devinfo_get_lid(info, &lid), DOCA_ERROR_NOT_SUPPORTED);
+  CHECK_STATUS(doca_devinfo_get_lid(list[0], &lid), DOCA_ERROR_NOT_SUPPORTED);
   CHECK(lines == 1 && strstr(buf, "doca_devinfo_get_lid: ") != NULL);
   CHECK_INVALID(doca_devinfo_get_lid(NULL, &lid));
   CHECK(lines == 2);
-  CHECK_OK(doca_dev_close(dev));
+  CHECK_OK(doca_devinfo_destroy_list(list));
 }
