@@ -12,7 +12,7 @@ char argp_messages[4096];
 doca_error_t argp_answer = DOCA_SUCCESS;
 
 static int config;
-static char files[16][64];
+static char files[24][64];
 static int num_files;
 
 static void append(char* text, size_t size, const char* more) { strncat(text, more, size - strlen(text) - 1); }
@@ -109,7 +109,7 @@ static void remove_files(void) {
 
 const char* argp_file(const char* text) {
   if (num_files == 0) atexit(remove_files);
-  CHECK(num_files < 16);
+  CHECK(num_files < 24);
   char* path = files[num_files++];
   strcpy(path, "/tmp/pydoca-argp-XXXXXX");
   const int fd = mkstemp(path);

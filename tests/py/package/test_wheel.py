@@ -12,7 +12,7 @@ from elftools.elf.elffile import ELFFile
 from pydoca import _core, _sdk
 
 ROOT = Path(__file__).resolve().parents[3]
-LARGEST = 3_200_000  # bytes, compressed as a wheel is; CONTRIBUTING lists what they consist of
+LARGEST = 3_400_000  # bytes, compressed as a wheel is; CONTRIBUTING lists what they consist of
 PACKAGE = distribution("pydoca")
 TAG = re.search(r"^Tag: (.*)$", PACKAGE.read_text("WHEEL") or "", re.MULTILINE)
 IS_MANYLINUX = TAG is not None and "manylinux" in TAG[1]
