@@ -87,7 +87,7 @@ PyModuleDef definition{PyModuleDef_HEAD_INIT, "bare_word", nullptr, -1, nullptr,
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit_bare_word() {
+PyMODINIT_FUNC PyInit_bare_word() {  // NOLINT(readability-identifier-naming): Python's
   PyObject* const made = PyModule_Create(&definition);
   PyObject* const type = PyType_FromSpec(&spec);
   if (made == nullptr || type == nullptr || PyModule_AddObject(made, "Word", type) != 0) {

@@ -17,7 +17,7 @@ import nbformat
 from jupyter_client.manager import KernelManager
 
 START = 60.0  # seconds in which a kernel must answer; bounds against hangs
-CELL = 30.0
+CELL = 100.0
 
 # The objects that the tests' cells use.
 SETUP = """

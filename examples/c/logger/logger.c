@@ -22,7 +22,7 @@ static void note(char* buffer) {
 
 static int count_lines(FILE* file) {
   int count = 0;
-  rewind(file);
+  if (fseek(file, 0, SEEK_SET) != 0) return -1;
   for (int c = fgetc(file); c != EOF; c = fgetc(file)) count += c == '\n' ? 1 : 0;
   return count;
 }

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 // glibc's own, behind the functions that this file replaces in the whole process. C++'s operator new calls these.
-void* __libc_malloc(size_t size);                      // NOLINT(bugprone-reserved-identifier)
-void* __libc_calloc(size_t count, size_t size);        // NOLINT(bugprone-reserved-identifier)
-void* __libc_realloc(void* memory, size_t size);       // NOLINT(bugprone-reserved-identifier)
-void* __libc_memalign(size_t alignment, size_t size);  // NOLINT(bugprone-reserved-identifier)
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 static atomic_size_t taken;
 
