@@ -30,7 +30,7 @@ class Call:
 
 
 DMA = "dma 64 B, 32 in flight, task allocated and freed"
-# By the figure of c_report whose loop calls them.
+# The keys are the figures of c_report whose loops call them.
 CALLS_OF = {
     DMA: [
         Call("doca_dma_task_memcpy_alloc_init", "pydoca::Dma::memcpy("),

@@ -35,8 +35,7 @@ static void received(struct doca_comch_event_msg_recv* event, uint8_t* message, 
 }
 
 struct c_comch_loop* c_comch_open(const char* name, void (*serve)(void* server), void* server) {
-  struct c_comch_loop* loop = calloc(1, sizeof *loop);
-  if (loop == NULL) refuse(DOCA_ERROR_NO_MEMORY);
+  struct c_comch_loop* loop = zeroed(sizeof *loop);
   loop->serve = serve;
   loop->server = server;
   stage_open(&loop->stage, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);

@@ -6,12 +6,6 @@
 #include <doca_sync_event.h>
 #include <stdlib.h>
 
-static void* zeroed(size_t size) {
-  void* const memory = calloc(1, size);
-  if (memory == NULL) refuse(DOCA_ERROR_NO_MEMORY);
-  return memory;
-}
-
 struct c_buf_loop {
   struct stage stage;
 };

@@ -48,8 +48,7 @@ static void failed(struct doca_dma_task_memcpy* task, union doca_data task_data,
 }
 
 struct c_dma_loop* c_dma_open(bool is_fresh) {
-  struct c_dma_loop* loop = calloc(1, sizeof *loop);
-  if (loop == NULL) refuse(DOCA_ERROR_NO_MEMORY);
+  struct c_dma_loop* loop = zeroed(sizeof *loop);
   loop->is_fresh = is_fresh;
   stage_open(&loop->stage, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
   require(doca_dma_create(loop->stage.dev, &loop->dma));

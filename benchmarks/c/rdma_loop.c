@@ -93,8 +93,7 @@ static void connect_ends(struct end* end, struct end* peer) {
 }
 
 struct c_rdma_loop* c_rdma_open(void) {
-  struct c_rdma_loop* loop = calloc(1, sizeof *loop);
-  if (loop == NULL) refuse(DOCA_ERROR_NO_MEMORY);
+  struct c_rdma_loop* loop = zeroed(sizeof *loop);
   open_end(&loop->end);
   open_end(&loop->peer);
   connect_ends(&loop->end, &loop->peer);

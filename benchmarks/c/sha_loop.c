@@ -40,8 +40,7 @@ static void failed(struct doca_sha_task_hash* task, union doca_data number, unio
 }
 
 struct c_sha_loop* c_sha_open(void) {
-  struct c_sha_loop* loop = calloc(1, sizeof *loop);
-  if (loop == NULL) refuse(DOCA_ERROR_NO_MEMORY);
+  struct c_sha_loop* loop = zeroed(sizeof *loop);
   stage_open(&loop->stage, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
   require(doca_sha_create(loop->stage.dev, &loop->sha));
   require(doca_sha_task_hash_set_conf(loop->sha, hashed, failed, log_depth));

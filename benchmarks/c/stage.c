@@ -8,6 +8,12 @@ void refuse(doca_error_t status) {
   exit(2);
 }
 
+void* zeroed(size_t size) {
+  void* const memory = calloc(1, size);
+  if (memory == NULL) refuse(DOCA_ERROR_NO_MEMORY);
+  return memory;
+}
+
 static struct doca_dev* open_device(const char* pci_addr) {
   struct doca_devinfo** list = NULL;
   struct doca_dev* dev = NULL;
@@ -25,8 +31,7 @@ static struct doca_dev* open_device(const char* pci_addr) {
 
 void stage_open(struct stage* stage, uint32_t permissions) {
   stage->dev = open_device("0b:00.0");
-  stage->memory = calloc(num_bufs, task_size);
-  if (stage->memory == NULL) refuse(DOCA_ERROR_NO_MEMORY);
+  stage->memory = zeroed((size_t)num_bufs * task_size);
   require(doca_pe_create(&stage->pe));
   require(doca_buf_inventory_create(num_bufs, &stage->inventory));
   require(doca_buf_inventory_start(stage->inventory));

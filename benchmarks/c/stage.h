@@ -36,6 +36,8 @@ void stage_start(struct stage* stage, struct doca_ctx* ctx, void* user_data);
 void stage_stop(struct stage* stage, struct doca_ctx* ctx);
 
 _Noreturn void refuse(doca_error_t status);
+/// Memory for a loop, all zeros.
+void* zeroed(size_t size);
 
 /// A benchmark that cannot do its work has no figure.
 static inline void require(doca_error_t status) {

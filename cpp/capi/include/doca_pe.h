@@ -6,8 +6,8 @@
 /// another one, except that a library built with checks (PYDOCA_CHECKS) refuses doca_task_free() there.
 ///
 /// Besides what is said at each function: INVALID_VALUE for NULL, for an engine that was destroyed and for an object of
-/// another kind in its place, and for a task that was freed while its context still runs. An object of another kind in
-/// the place of a task is undefined behaviour.
+/// another kind in its place; BAD_STATE for the submission of a task that was freed, until its context starts again or
+/// is destroyed. Such a task afterwards, and an object of another kind in the place of a task, are undefined behaviour.
 #ifndef DOCA_PE_H_
 #define DOCA_PE_H_
 

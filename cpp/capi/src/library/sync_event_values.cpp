@@ -8,7 +8,7 @@ using capi::Call;
 
 namespace {
 
-/// By value: the engine's would be read from memory.
+/// The value of the engine's constant, which would be read from memory.
 constexpr std::chrono::nanoseconds forever{SyncEvent::forever.count()};
 
 using Wait = Status (SyncEvent::*)(std::uint64_t value, std::uint64_t mask, WaitMode mode,
