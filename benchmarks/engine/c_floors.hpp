@@ -77,7 +77,6 @@ class FreshLoop {
   }
 
  protected:
-  explicit FreshLoop(Access access = Access::local_read_write) : stage_(access) {}
   ~FreshLoop() = default;
 
   void open_bufs(const std::shared_ptr<Mmap>& target, std::size_t first) {
@@ -110,6 +109,10 @@ class FreshLoop {
   Stage stage_;
 
  private:
+  friend Derived;
+
+  explicit FreshLoop(Access access = Access::local_read_write) : stage_(access) {}
+
   void start(std::uint64_t number) {
     TaskClass* task = nullptr;
     require(static_cast<Derived&>(*this).take(src_[number], dst_[number], number, task));

@@ -195,7 +195,7 @@ SCENARIOS = {
     "epoch_not_bumped": (exports_twice, imports_once, "made no such export"),
     "credit_counted_twice": (receives, sends, "the peer has left, is gone, or broke the connection"),
     "ack_before_data": (receives, writes, "message [0-4] came, and its data is"),
-    "flag_before_payload": (receives, sends, "rdma send .* failed|message [0-4] came"),
+    "flag_before_payload": (receives, sends, "rdma send .* failed|rdma send: .* has ended|message [0-4] came"),
 }
 
 
