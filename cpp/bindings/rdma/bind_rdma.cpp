@@ -287,7 +287,7 @@ void bind_settings(Class& type) {
   setting("gid_index", &Rdma::gid_index, "The index of the entry in the device's GID table that packets use.");
   setting("sl", &Rdma::sl, "The service level, 0..15.");
   setting("connection_request_timeout", &Rdma::connection_request_timeout,
-          "The time in milliseconds for which connect() waits for the peer's answer.");
+          "The time in milliseconds for which connect(), and accept() on a device of verbs, wait for the peer.");
   setting(
       "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
       "The most connections at a time.");

@@ -247,16 +247,17 @@ class Rdma : public Context {
   void set_send_queue_size(std::uint32_t size);
   /// Always not_supported, as DOCA says: on a CPU it follows from the number of receive tasks.
   void set_recv_queue_size(std::uint32_t size);
-  void set_max_send_buf_list_len(std::uint32_t elements);           ///< default 1
-  void set_receive_dst_buf_list_len(std::uint32_t elements);        ///< default 1
-  void set_transport_type(RdmaTransport transport);                 ///< default rc
-  void set_mtu(MtuSize mtu);                                        ///< default 1024 bytes
-  void set_permissions(Access permissions);                         ///< RDMA flags and local_read_write; default none
-  void set_grh_enabled(bool enabled);                               ///< Ethernet needs it (not_supported); default true
-  void set_gid_index(std::uint32_t index);                          ///< default: what reaches most peers
-  void set_sl(std::uint32_t service_level);                         ///< 0..15; default 0
-  void set_connection_request_timeout(std::uint16_t milliseconds);  ///< how long connect_to_addr() waits for its peer
-  void set_max_num_connections(std::uint32_t count);                ///< default 1
+  void set_max_send_buf_list_len(std::uint32_t elements);     ///< default 1
+  void set_receive_dst_buf_list_len(std::uint32_t elements);  ///< default 1
+  void set_transport_type(RdmaTransport transport);           ///< default rc
+  void set_mtu(MtuSize mtu);                                  ///< default 1024 bytes
+  void set_permissions(Access permissions);                   ///< RDMA flags and local_read_write; default none
+  void set_grh_enabled(bool enabled);                         ///< Ethernet needs it (not_supported); default true
+  void set_gid_index(std::uint32_t index);                    ///< default: what reaches most peers
+  void set_sl(std::uint32_t service_level);                   ///< 0..15; default 0
+  /// How long connect_to_addr(), and accept() on a device of verbs, wait for the peer.
+  void set_connection_request_timeout(std::uint16_t milliseconds);
+  void set_max_num_connections(std::uint32_t count);  ///< default 1
   /// How often a message is offered to a peer without a posted receive: 0..7, and 7, the default, is for ever.
   void set_rnr_retry_count(std::uint32_t count);
 

@@ -10,7 +10,7 @@
 
 DOCA_LOG_REGISTER(EXAMPLES::RDMA);
 
-enum { num_bufs = 8, patience = 30 };
+enum { num_bufs = 8, patience = 30, request_timeout = 10000 };  // seconds; milliseconds, as a busy machine is slow
 
 static void on_established(struct doca_rdma_connection* connection, union doca_data connection_data,
                            union doca_data ctx_data) {
@@ -25,7 +25,11 @@ static void on_failure(struct doca_rdma_connection* connection, union doca_data 
   struct rdma_end* end = ctx_data.ptr;
   (void)connection;
   (void)connection_data;
-  end->failure = DOCA_ERROR_CONNECTION_ABORTED;
+  if (end->is_listening) {
+    DOCA_LOG_INFO("A client has given up; waiting for the next one");
+  } else {
+    end->failure = DOCA_ERROR_CONNECTION_ABORTED;
+  }
 }
 
 static void on_disconnection(struct doca_rdma_connection* connection, union doca_data connection_data,
@@ -36,10 +40,11 @@ static void on_disconnection(struct doca_rdma_connection* connection, union doca
   end->is_connected = false;
 }
 
-// A server takes one client.
+// A server takes one client. That one may be gone already.
 static void on_request(struct doca_rdma_connection* connection, union doca_data ctx_data) {
-  struct rdma_end* end = ctx_data.ptr;
-  end->failure = doca_rdma_connection_accept(connection, NULL, 0);
+  const doca_error_t result = doca_rdma_connection_accept(connection, NULL, 0);
+  (void)ctx_data;
+  if (result != DOCA_SUCCESS) DOCA_LOG_INFO("A client was not accepted: %s", doca_error_get_descr(result));
 }
 
 static doca_error_t create_context(uint32_t permissions, struct rdma_end* end) {
@@ -48,6 +53,8 @@ static doca_error_t create_context(uint32_t permissions, struct rdma_end* end) {
   result = doca_rdma_create(end->dev, &end->rdma);
   if (result != DOCA_SUCCESS) return result;
   result = doca_rdma_set_permissions(end->rdma, permissions);
+  if (result != DOCA_SUCCESS) return result;
+  result = doca_rdma_set_connection_request_timeout(end->rdma, request_timeout);
   if (result != DOCA_SUCCESS) return result;
   result =
       doca_rdma_set_connection_state_callbacks(end->rdma, on_request, on_established, on_failure, on_disconnection);
@@ -156,7 +163,9 @@ doca_error_t rdma_end_listen(struct rdma_end* end, uint16_t port) {
   if (result != DOCA_SUCCESS) return result;
   printf("listening: %s %d\n", address, port);
   fflush(stdout);
+  end->is_listening = true;
   result = rdma_end_wait(end, &end->is_connected);
+  end->is_listening = false;
   const doca_error_t stopped = doca_rdma_stop_listen_to_port(end->rdma, port);
   return result == DOCA_SUCCESS ? stopped : result;
 }
@@ -174,7 +183,8 @@ doca_error_t rdma_end_connect_to(struct rdma_end* end, const char* address, uint
       doca_rdma_addr_create(is_gid ? DOCA_RDMA_ADDR_TYPE_GID : DOCA_RDMA_ADDR_TYPE_IPv4, address, port, &addr);
   if (result != DOCA_SUCCESS) return result;
   result = try_address(end, addr);
-  for (int attempt = 0; attempt < patience * 10 && result == DOCA_ERROR_CONNECTION_ABORTED; attempt++) {
+  const time_t last = time(NULL) + patience;
+  while (result == DOCA_ERROR_CONNECTION_ABORTED && time(NULL) < last) {
     rest(100);
     result = try_address(end, addr);
   }

@@ -18,6 +18,7 @@ struct rdma_end {
   struct region region;                     // memory for messages, and for peers
   struct doca_rdma_connection* connection;  // one, which takes tasks while is_connected
   bool is_connected;
+  bool is_listening;     // for a client: the next one comes when one has failed
   doca_error_t failure;  // why the connection could not be made
   char details[512];     // the path of the file with the details of the connection, or ""
 };

@@ -150,7 +150,7 @@ struct RdmaOptions {
   std::uint32_t service_level = 0;  ///< 0..15
   bool grh_enabled = true;
   std::uint8_t rnr_retry_count = rnr_retry_for_ever;           ///< 0..7
-  std::chrono::milliseconds connection_request_timeout{2000};  ///< how long connect_to() waits for the peer's answer
+  std::chrono::milliseconds connection_request_timeout{2000};  ///< how long connect_to() and accept() wait for the peer
 };
 
 /// What the connections of one context share: their completions, the receives, which any of them may fill in the order

@@ -71,6 +71,22 @@ TEST_F(VerbsRdma, ARequestMayBeAnsweredLaterAndRejected) {
   EXPECT_EQ(a->rdma->state(), ContextState::running);
 }
 
+TEST_F(VerbsRdma, APeerThatStopsInTheMiddleDoesNotKeepItsPlace) {
+  b->rdma->set_connection_request_timeout(100);
+  start();
+  b->rdma->start_listen_to_port(port);
+  b->on_request = [](RdmaConnection& connection) { connection.accept(); };
+  ab = a->rdma->connect_to_addr(address());
+  ASSERT_TRUE(run([&] { return b->requests.size() == 1; }));
+  ASSERT_TRUE(run_until({b.get()}, [&] { return b->failures.size() == 1; }, std::chrono::seconds(50)));
+  EXPECT_EQ(b->requests[0]->failure(), Status::time_out);
+  EXPECT_THAT(b->ups, IsEmpty());
+  RdmaRig c(a->device, ProgressEngine::create());
+  ASSERT_EQ(c.rdma->start(), Status::success);
+  const auto cb = c.rdma->connect_to_addr(address());
+  EXPECT_TRUE(run_until({&c, b.get()}, [&] { return b->ups.size() == 1; }, std::chrono::seconds(50)));
+}
+
 TEST_F(VerbsRdma, NobodyListensThere) {
   start();
   ab = a->rdma->connect_to_addr(address());

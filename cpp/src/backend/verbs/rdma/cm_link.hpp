@@ -42,7 +42,7 @@ struct CmLink {
   using Clock = std::chrono::steady_clock;
 
   OwnedId id;
-  Clock::time_point deadline = Clock::time_point::max();  ///< when an attempt to connect fails
+  Clock::time_point deadline = Clock::time_point::max();  ///< when the connection fails unless it is made
   bool incoming = false;                                  ///< whether it is to be answered
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;

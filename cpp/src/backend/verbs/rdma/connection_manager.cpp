@@ -133,9 +133,13 @@ std::unique_ptr<backend::QueuePair> ConnectionManager::connect_to(const backend:
                 detail::concat("connect to an address: ", place.adapter().name(),
                                " cannot reach it: ", std::strerror(errno), "; give one of the network of ", iface));
   }
-  link.deadline = Clock::now() + shared_.options().connection_request_timeout;
-  set_timer();
+  await_peer(*pair);
   return pair;
+}
+
+void ConnectionManager::await_peer(QueuePair& pair) noexcept {
+  pair.link().deadline = Clock::now() + shared_.options().connection_request_timeout;
+  set_timer();
 }
 
 // ---- Events --------------------------------------------------------------------------------------------------------
@@ -277,6 +281,7 @@ bool ConnectionManager::advance(const rdma_cm_event& raw, QueuePair& pair, backe
       finish(raw, pair, event);
       return true;
     case RDMA_CM_EVENT_ESTABLISHED:
+      pair.link().deadline = Clock::time_point::max();
       event.type = Type::established;
       pair.established();
       return true;

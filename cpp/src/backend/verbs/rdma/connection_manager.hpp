@@ -31,6 +31,8 @@ class ConnectionManager {
   void stop_listening(std::uint16_t port) noexcept;
   std::unique_ptr<backend::QueuePair> connect_to(const backend::RdmaAddress& address,
                                                  std::span<const std::byte> private_data);
+  /// See RdmaShared::await_peer().
+  void await_peer(QueuePair& pair) noexcept;
 
  private:
   struct Listening {

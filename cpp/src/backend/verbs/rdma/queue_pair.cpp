@@ -98,6 +98,7 @@ void QueuePair::connect(std::span<const std::byte> blob, const std::shared_ptr<b
 void QueuePair::accept(std::span<const std::byte> private_data) {
   accept_request(*pair_, link_, shared_, private_data);
   link_.incoming = false;
+  shared_.await_peer(*this);
 }
 
 void QueuePair::reject() {

@@ -97,6 +97,8 @@ std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
 
 std::unique_ptr<backend::QueuePair> RdmaQueue::create_queue_pair() { return make_pair(); }
 
+void RdmaQueue::await_peer(QueuePair& pair) noexcept { manager_->await_peer(pair); }
+
 void RdmaQueue::forget(QueuePair& pair) noexcept {
   pairs_.erase(pair.number());
   last_found_ = nullptr;

@@ -42,6 +42,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
 
  private:
   std::unique_ptr<QueuePair> make_pair() override;
+  void await_peer(QueuePair& pair) noexcept override;
   void forget(QueuePair& pair) noexcept override;
   void lose_device() noexcept override;
   void create_receives();

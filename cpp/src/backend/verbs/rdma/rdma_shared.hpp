@@ -58,6 +58,9 @@ class RdmaShared {
 
   /// Throws driver when the device is removed or has given up a queue, and as the library fails.
   virtual std::unique_ptr<QueuePair> make_pair() = 0;
+  /// The pair's peer is to confirm the connection within the time that options() give a request. The connection fails
+  /// otherwise, so that peers that stop in the middle do not keep their places.
+  virtual void await_peer(QueuePair& pair) noexcept = 0;
   /// The queue pair is being destroyed.
   virtual void forget(QueuePair& pair) noexcept = 0;
   /// The device was removed: ends every operation and every connection.
