@@ -14,7 +14,7 @@ constexpr std::chrono::seconds longest_end{2};
 
 void warn(std::size_t num_tasks, std::size_t num_others) noexcept {
   constexpr const char* text =
-      "a progress engine was dropped with %zu task(s) and %zu graph instance(s) and batch(es) in flight: they are "
+      "a progress engine was dropped with %zu task(s) and %zu graph instance(s) or batch(es) in flight: they are "
       "ended, and call no callbacks; leave its with block, or stop its contexts";
   const py::error_scope pending;
   if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, num_tasks, num_others) != 0) PyErr_WriteUnraisable(nullptr);
