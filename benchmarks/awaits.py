@@ -11,12 +11,15 @@ import shutil
 import subprocess
 import sys
 import time
+from array import array
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from print_report import Figure, arguments_of, print_report
 
 FLOOR = "await a future that is done"
+OF_BATCHES = "await dma.memcpy_many, a row of 64 B"
+ROWS = 1000  # of a batch
 TARGET = 1.1  # times the first interpreter's
 SIZE = 4096  # bytes
 
@@ -35,7 +38,7 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
     ):
         src = inventory.get_by_data(device.mmap(pydoca.alloc(SIZE)))
         dst = inventory.get_by_addr(device.mmap(pydoca.alloc(SIZE)))
-        stretches = make_stretches(dma, src, dst, context)
+        stretches = make_stretches(dma, src, dst, context) | {OF_BATCHES: stretch_of_batches(dma, device)}
         if only:
             return {only: await stretches[only](count)}
         best = dict.fromkeys(stretches, float("inf"))
@@ -85,6 +88,24 @@ def make_stretches(dma: Any, src: Any, dst: Any, context: Any) -> dict[str, Call
         "await context.notify_set": notify_set,
         "await context.wait_eq, true at once": wait_eq,
     }
+
+
+def stretch_of_batches(dma: Any, device: Any) -> Callable[[int], Awaitable[float]]:
+    """A function that takes a number of rows, all of small copies, and returns the nanoseconds of one."""
+    import pydoca
+
+    src, dst = device.mmap(pydoca.alloc(64)), device.mmap(pydoca.alloc(64 * ROWS))
+    words = array("Q", [word for row in range(ROWS) for word in (src.addr, dst.addr + 64 * row, 64, row)])
+    descriptors = memoryview(words).cast("B").cast("Q", (ROWS, 4))
+
+    async def memcpy_many(count: int) -> float:
+        memcpy_many = dma.memcpy_many
+        begin = time.perf_counter_ns()
+        for _ in range(count // ROWS):
+            await memcpy_many(src, dst, descriptors)
+        return (time.perf_counter_ns() - begin) / count
+
+    return memcpy_many
 
 
 def find_pythons(names: list[str]) -> list[str]:

@@ -66,6 +66,7 @@ COUNTED = [
     Counted("workq_report", "a job that copies 64 B, 32 in flight"),
     Counted("trace_report", "an event, of the two of a DMA task of 64 B, above the same task untraced"),
     Counted("awaits.py", "await dma.memcpy, 4 KiB", 20_000),
+    Counted("awaits.py", "await dma.memcpy_many, a row of 64 B", 20_000),
     Counted("awaits.py", "await context.notify_set", 20_000),
     Counted("awaits.py", "await context.wait_eq, true at once", 20_000),
 ]

@@ -232,9 +232,7 @@ class Peer:
 
     def __init__(self, fds: tuple[int, int, int]) -> None:
         command = [sys.executable, __file__, "--serve", *map(str, fds)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=fds
-        )
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=fds)
 
     def send(self, line: str) -> None:
         assert self.process.stdin is not None

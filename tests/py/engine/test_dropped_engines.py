@@ -122,7 +122,9 @@ def test_all_is_given_back_when_the_collector_runs_in_another_thread(begin):
 def test_a_warning_tells_of_it():
     device = pydoca.open_device("p0", side="dpu")
     receive(device, pydoca.ProgressEngine(), Called())
-    with pytest.warns(ResourceWarning, match=r"dropped with 1 task\(s\) and 0 graph instance\(s\) or batch\(es\) in flight"):
+    with pytest.warns(
+        ResourceWarning, match=r"dropped with 1 task\(s\) and 0 graph instance\(s\) or batch\(es\) in flight"
+    ):
         gc.collect()
     device.close()
 

@@ -348,7 +348,7 @@ def test_cancel_leaves_out_what_was_not_submitted(make, slow):
     assert batch.cancel() == 17
     assert batch.cancel() == 0
     assert batch.num_done == 17
-    with pytest.raises(pydoca.ShutdownError, match="row 3 of 20.*cancelled"):
+    with pytest.raises(pydoca.ShutdownError, match=r"row 3 of 20.*cancelled"):
         batch.wait(10)
     assert batch.statuses.tolist() == [Status.SUCCESS] * 3 + [Status.SHUTDOWN] * 17
     assert batch.cancel() == 0
