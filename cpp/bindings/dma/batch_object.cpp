@@ -62,9 +62,11 @@ DmaMemcpyBatchObject::DmaMemcpyBatchObject(py::object context, py::object src, p
       context_(&context_ref_.cast<ContextObject&>()),
       descriptors_(std::move(descriptors)),
       statuses_(descriptors_.rows().size() * sizeof(std::int32_t)),
+      rows_(descriptors_.rows().data()),
+      outcomes_(statuses_.values<std::int32_t>()),
       end_(num_rows()),
       failed_row_(num_rows()) {
-  std::fill_n(statuses_.values<std::int32_t>(), num_rows(), static_cast<std::int32_t>(Status::in_progress));
+  std::fill_n(outcomes_, num_rows(), static_cast<std::int32_t>(Status::in_progress));
 }
 
 DmaMemcpyBatchObject::~DmaMemcpyBatchObject() { report_unseen(); }
@@ -99,10 +101,10 @@ void DmaMemcpyBatchObject::start() {
     throw;
   }
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
-    if (submit_next(*lanes_[i])) {
-      ++num_lanes_;
-    } else {
+    ++num_lanes_;
+    if (!submit_next(*lanes_[i])) {
       lanes_[i]->give_back();
+      --num_lanes_;
     }
   }
 }
@@ -144,7 +146,7 @@ void DmaMemcpyBatchObject::submit_first() {
 }
 
 Status DmaMemcpyBatchObject::submit(BatchLane& lane, bool checked) noexcept {
-  const Descriptor& row = descriptors_.rows()[next_];
+  const Descriptor& row = rows_[next_];
   lane.row = next_++;
   static_cast<void>(lane.src->set_data(row.source, row.size));
   static_cast<void>(lane.dst->set_data(row.target, 0));
@@ -178,7 +180,7 @@ bool DmaMemcpyBatchObject::refused(BatchLane& lane, Status status) noexcept {
 }
 
 void DmaMemcpyBatchObject::set_outcome(std::size_t row, Status status) noexcept {
-  statuses_.values<std::int32_t>()[row] = static_cast<std::int32_t>(status);
+  outcomes_[row] = static_cast<std::int32_t>(status);
   ++num_done_;
 }
 
@@ -220,8 +222,7 @@ void DmaMemcpyBatchObject::flush_rest(const char* reason) noexcept {
       reason_.clear();
     }
   }
-  std::fill(statuses_.values<std::int32_t>() + next_, statuses_.values<std::int32_t>() + end_,
-            static_cast<std::int32_t>(Status::shutdown));
+  std::fill(outcomes_ + next_, outcomes_ + end_, static_cast<std::int32_t>(Status::shutdown));
   num_done_ += end_ - next_;
   end_ = next_;
 }
@@ -276,7 +277,7 @@ bool DmaMemcpyBatchObject::quarantine() {
   flush_rest(was_cancelled);
   for (const auto& lane : lanes_) {
     if (lane->task == nullptr) continue;
-    const Descriptor& row = descriptors_.rows()[lane->row];
+    const Descriptor& row = rows_[lane->row];
     Quarantine& quarantine = Quarantine::instance();
     quarantine.add(*lane, engine(), {lane->src->mmap(), row.source, row.source + row.size});
     quarantine.add(*lane, engine(), {lane->dst->mmap(), row.target, row.target + row.size});
@@ -322,7 +323,7 @@ std::string DmaMemcpyBatchObject::describe() const {
 }
 
 std::string DmaMemcpyBatchObject::describe_row(std::size_t row) const {
-  const Descriptor& given = descriptors_.rows()[row];
+  const Descriptor& given = rows_[row];
   return format_text("dma memcpy_many: row {} of {}, {} bytes from {:#x} to {:#x},", row, num_rows(), given.size,
                      given.source, given.target);
 }

@@ -118,9 +118,11 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen {
   ContextObject* context_;
   Descriptors descriptors_;
   SharedArray statuses_;
+  const Descriptor* rows_;  ///< those of descriptors_
+  std::int32_t* outcomes_;  ///< those of statuses_
   std::shared_ptr<BufInventory> inventory_;
   std::vector<std::unique_ptr<BatchLane>> lanes_;
-  std::size_t num_lanes_ = 0;  ///< lanes with a task in flight
+  std::size_t num_lanes_ = 0;  ///< lanes with a task in flight, or about to have one
   std::size_t next_ = 0;       ///< the first row that was not submitted
   std::size_t end_;            ///< the rows from here on will not be submitted
   std::size_t num_done_ = 0;

@@ -9,7 +9,7 @@ namespace pydoca::bindings {
 
 namespace {
 
-constexpr const char* wanted =
+constexpr const char* wanted_array =
     "memcpy_many: descriptors must be a C-contiguous array of N x 4 unsigned 64-bit integers (source address, "
     "destination address, bytes, user data), such as numpy.array(rows, dtype=numpy.uint64)";
 
@@ -18,7 +18,7 @@ class ShapedBuffer : NotCopied {
  public:
   explicit ShapedBuffer(py::handle object) {
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
-      throw py::type_error(std::string(wanted) + ", not " + type_name(object));
+      throw py::type_error(std::string(wanted_array) + ", not " + type_name(object));
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FULL_RO) != 0) throw py::error_already_set();
   }
@@ -69,15 +69,15 @@ Descriptors Descriptors::of(py::handle array) {
   const ShapedBuffer given(array);
   if (!given.has_u64()) {
     throw py::type_error(
-        format_text("{}; the items of this {} are {!r}", wanted, type_name(array), to_str(given.format())));
+        format_text("{}; the items of this {} are {!r}", wanted_array, type_name(array), to_str(given.format())));
   }
   if (!given.has_four_columns()) {
     raise(Status::invalid_value,
-          format_text("{}; the shape of this {} is {}", wanted, type_name(array), given.shape()));
+          format_text("{}; the shape of this {} is {}", wanted_array, type_name(array), given.shape()));
   }
   if (given.has_gaps()) {
-    raise(Status::invalid_value,
-          format_text("{}; this {} has gaps, and numpy.ascontiguousarray copies it without", wanted, type_name(array)));
+    raise(Status::invalid_value, format_text("{}; this {} has gaps, and numpy.ascontiguousarray copies it without",
+                                             wanted_array, type_name(array)));
   }
   return {given.data(), given.num_rows()};
 }

@@ -15,9 +15,9 @@ py::object SharedArray::view(const char* format, const std::vector<std::size_t>&
   const bool is_empty = std::ranges::find(shape, 0U) != shape.end();
   // Python refuses to cast a view without bytes: an empty array is a slice of one that has an item.
   const py::object bytes = is_empty ? py::object(py::bytearray(std::string(64, '\0'))) : bytes_;
-  const auto all = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(bytes.ptr()));
-  if (!all) throw py::error_already_set();
-  const py::object readonly = all.attr("toreadonly")();
+  const auto whole = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(bytes.ptr()));
+  if (!whole) throw py::error_already_set();
+  const py::object readonly = whole.attr("toreadonly")();
   if (is_empty) return readonly.attr("cast")(format)[py::slice(0, 0, 1)];
   return readonly.attr("cast")(format, py::cast(shape));
 }
