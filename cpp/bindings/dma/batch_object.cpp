@@ -204,7 +204,7 @@ void DmaMemcpyBatchObject::note_failed_row(const BatchLane& lane, Status status)
       reason_ = lane.task->explain(status);
       Context& context = context_->context();
       if (context.failure() == status) context.explain_failure(describe_row(lane.row) + ": " + reason_);
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
       reason_.clear();
     }
   }
