@@ -169,7 +169,7 @@ std::string taking(const CLibrary& library, const CTask& task) {
     std::string call = "allocate(";
     return call.append(operation_of(library, task) + ", " + number_of(task, "value") + ", " + number_of(task, "mask"));
   }
-  std::string call = std::string(task.traits->name) + (task.has_connection ? "(*rdma_connection->connection" : "(");
+  std::string call = std::string(task.traits->name) + (task.has_connection ? "(engine_of(*rdma_connection)" : "(");
   for (const Operand& traits : task.traits->operands) {
     const COperand* const operand = find_operand(task, engine_name(traits));
     call.append(call.back() == '(' ? "" : ", ").append(engine_value(traits, *operand));

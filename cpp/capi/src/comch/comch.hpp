@@ -49,6 +49,12 @@ inline ComchEndpoint& endpoint_of(const comch::Connection& connection) noexcept 
   return *static_cast<ComchEndpoint*>(ctx_of(*connection.endpoint()));
 }
 
+/// The engine's context that sends over a connection of endpoint: the connection's own, as far as it has one, which the
+/// engine then need not compare.
+inline comch::Endpoint& engine_of(const ComchEndpoint& endpoint, const comch::Connection& connection) noexcept {
+  return connection.is_connected() ? *connection.endpoint() : endpoint.endpoint();
+}
+
 /// Null for a connection for which a server had no memory.
 inline doca_comch_connection* known(const comch::Connection& connection) noexcept {
   return static_cast<doca_comch_connection*>(pointer_to(connection.user_data()));

@@ -81,14 +81,12 @@ template <class Object>
 doca_error_t take_send(Object* object, doca_comch_connection* connection, const void* msg, std::uint32_t len,
                        doca_comch_task_send** task,
                        std::source_location where = std::source_location::current()) noexcept {
-  if (!can_take(object, connection, task) || msg == nullptr) [[unlikely]] {
+  if (msg == nullptr || !can_take(object, connection, task)) [[unlikely]] {
     return refuse_to_take(where, object, connection, msg, task);
   }
   comch::Connection& link = *connection->connection;
   const std::span message(static_cast<const std::byte*>(msg), len);
-  // Its own endpoint needs not be compared with the object's.
-  comch::Endpoint& endpoint = link.is_connected() ? *link.endpoint() : object->endpoint();
-  return as_c(endpoint.send(link, message, 0, taken(task)));
+  return as_c(engine_of(*object, link).send(link, message, 0, taken(task)));
 }
 
 }  // namespace pydoca::capi

@@ -70,6 +70,15 @@ doca_rdma_connection& add_connection(doca_rdma& rdma, doca_data user_data, Make 
 /// An object with the address. Throws std::bad_alloc.
 Owned<doca_rdma_addr> make_address(const RdmaAddress& address);
 
+/// The engine's connection of an object that is alive. The compiler learns that it is there, and asks no more.
+inline RdmaConnection& engine_of(const doca_rdma_connection& connection) noexcept {
+  RdmaConnection* const engine = connection.connection.get();
+  if (engine == nullptr) {
+    __builtin_unreachable();
+  }
+  return *engine;
+}
+
 /// Null for NULL, and for an object that is not alive.
 inline std::shared_ptr<RdmaConnection> engine_connection(const doca_rdma_connection* connection) noexcept {
   return connection != nullptr && connection->is_alive() ? connection->connection : nullptr;
