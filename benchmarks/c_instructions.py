@@ -36,7 +36,6 @@ CALLS_OF = {
         Call("doca_dma_task_memcpy_alloc_init", "pydoca::Dma::memcpy("),
         Call("doca_task_submit", "pydoca::Task::submit("),
         Call("doca_task_free", "pydoca::Task::free("),
-        Call("doca_buf_reset_data_len", "pydoca::Buf::reset_data_len("),
     ],
     "sha256 of 64 B": [Call("doca_sha_task_hash_alloc_init", "pydoca::Sha::hash(")],
     "rdma write 64 B": [Call("doca_rdma_task_write_allocate_init", "pydoca::Rdma::write(")],

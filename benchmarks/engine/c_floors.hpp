@@ -91,7 +91,10 @@ class FreshLoop {
       require(src_[i]->dec_refcount());
       require(dst_[i]->dec_refcount());
     }
-    require(context.stop());
+    static_cast<void>(context.stop());
+    while (context.state() != ContextState::idle) {
+      stage_.pe->progress();
+    }
   }
   static void completed(Task& done, std::uint64_t number, std::uint64_t self) noexcept {
     auto& loop = *std::bit_cast<Derived*>(self);
