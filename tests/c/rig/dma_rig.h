@@ -1,6 +1,6 @@
 /// A stage with a context of DMA.
-#ifndef TESTS_C_DMA_RIG_H_
-#define TESTS_C_DMA_RIG_H_
+#ifndef TESTS_C_DMA_RIG_H
+#define TESTS_C_DMA_RIG_H
 
 #include "rig/case.h"
 #include "rig/device.h"
@@ -52,4 +52,4 @@ struct doca_task* as_task(struct doca_dma_task_memcpy* task);
 void progress_until_completed(struct dma_rig* rig, int num_completed);
 void progress_until_state(struct doca_pe* pe, struct doca_ctx* ctx, enum doca_ctx_states state);
 
-#endif  // TESTS_C_DMA_RIG_H_
+#endif  // TESTS_C_DMA_RIG_H

@@ -1,6 +1,6 @@
 /// A comch server of the DPU in this process, whose library is that of the host.
-#ifndef TESTS_C_SERVER_H_
-#define TESTS_C_SERVER_H_
+#ifndef TESTS_C_SERVER_H
+#define TESTS_C_SERVER_H
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,4 +18,4 @@ void server_close(struct server* server);
 }
 #endif
 
-#endif  // TESTS_C_SERVER_H_
+#endif  // TESTS_C_SERVER_H
