@@ -26,7 +26,8 @@ struct doca_task_batch;  ///< tasks of one kind that are submitted together; no 
 enum doca_pe_event_mode {
   DOCA_PE_EVENT_PROGRESS_SELECTIVE = 0,
   DOCA_PE_EVENT_PROGRESS_ALL = 1,
-  DOCA_PE_EVENT_MODE_PROGRESS_SELECTIVE = 0,  // the same in the spelling of the enumeration's name
+  // The reference leaves open which prefix they have, so both compile.
+  DOCA_PE_EVENT_MODE_PROGRESS_SELECTIVE = 0,
   DOCA_PE_EVENT_MODE_PROGRESS_ALL = 1
 };
 

@@ -13,7 +13,7 @@ function(c_add_program side name)
   add_executable(${target} ${ARGN})
   target_include_directories(${target} BEFORE PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${side} ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE DOCA_ALLOW_EXPERIMENTAL_API _GNU_SOURCE)
-  target_compile_options(${target} PRIVATE ${c_warnings})
+  target_compile_options(${target} PRIVATE ${pydoca_c_warnings})
   target_link_libraries(${target} PRIVATE ${c_parts})
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs

@@ -4,7 +4,12 @@
 
 #include <stddef.h>
 
-static struct doca_dev* open_where(const char* pci_addr) {
+static doca_error_t is_any(const struct doca_devinfo* info) {
+  (void)info;
+  return DOCA_SUCCESS;
+}
+
+static struct doca_dev* open_where(const char* pci_addr, doca_error_t (*check)(const struct doca_devinfo* info)) {
   struct doca_devinfo** list = NULL;
   uint32_t count = 0;
   CHECK_OK(doca_devinfo_create_list(&list, &count));
@@ -14,7 +19,7 @@ static struct doca_dev* open_where(const char* pci_addr) {
     if (pci_addr != NULL) {
       CHECK_OK(doca_devinfo_is_equal_pci_addr(list[i], pci_addr, &is_equal));
     }
-    if (is_equal) {
+    if (is_equal && check(list[i]) == DOCA_SUCCESS) {
       CHECK_OK(doca_dev_open(list[i], &dev));
     }
   }
@@ -23,6 +28,8 @@ static struct doca_dev* open_where(const char* pci_addr) {
   return dev;
 }
 
-struct doca_dev* open_device(const char* pci_addr) { return open_where(pci_addr); }
+struct doca_dev* open_device(const char* pci_addr) { return open_where(pci_addr, is_any); }
 
-struct doca_dev* open_first_device(void) { return open_where(NULL); }
+struct doca_dev* open_first(doca_error_t (*check)(const struct doca_devinfo* info)) { return open_where(NULL, check); }
+
+struct doca_dev* open_first_device(void) { return open_where(NULL, is_any); }

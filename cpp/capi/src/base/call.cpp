@@ -24,8 +24,8 @@ void log_line(const std::source_location& where, std::string_view text) noexcept
 
 }  // namespace
 
-doca_error_t Call::refuse(Status status, std::string_view text) const noexcept {
-  log_line(where_, text);
+doca_error_t Call::refuse(std::source_location where, Status status, std::string_view text) noexcept {
+  log_line(where, text);
   return as_c(status);
 }
 
@@ -43,8 +43,8 @@ void Call::log_dead(std::source_location where, int place, std::string_view noun
   });
 }
 
-doca_error_t Call::failed(const std::exception& error) const noexcept {
-  log_line(where_, error.what());
+doca_error_t Call::failed(std::source_location where, const std::exception& error) noexcept {
+  log_line(where, error.what());
   if (const auto* const ours = dynamic_cast<const Error*>(&error)) {
     return as_c(ours->status());
   }
