@@ -79,6 +79,7 @@ CASE(argp_file, json_of_another_form_fails) {
   CHECK_FILE("[]", DOCA_ERROR_IO_FAILED, "not an object");
   CHECK_FILE("7", DOCA_ERROR_IO_FAILED, "not an object");
   CHECK_FILE("{\"flags\": {}}", DOCA_ERROR_IO_FAILED, "flags");
+  CHECK_FILE("{\"doca_dpdk_flags\": {}}", DOCA_ERROR_IO_FAILED, "DPDK's flags stand before --");
   CHECK_FILE("{\"doca_program_flags\": []}", DOCA_ERROR_IO_FAILED, "doca_program_flags");
   CHECK_FILE("{\"doca_program_flags\": {}, \"doca_program_flags\": {}}", DOCA_ERROR_INVALID_VALUE, "twice");
 }

@@ -210,6 +210,19 @@ CASE(task, a_freed_task_is_not_submitted_and_not_freed_again) {
   dma_rig_tear_down(&rig);
 }
 
+CASE(task, a_task_of_an_idle_context_says_so) {
+  struct dma_rig rig;
+  dma_rig_set_up(&rig, size, count_success, count_failure, 2);
+  struct doca_task* task = as_task(take_copy(&rig, rig.src, rig.dst));
+  doca_task_free(task);
+  CHECK_OK(doca_ctx_stop(rig.ctx));
+  CHECK_STATUS(doca_task_submit(task), DOCA_ERROR_BAD_STATE);
+  CHECK_STATUS(doca_task_try_submit(task), DOCA_ERROR_BAD_STATE);
+  CHECK(doca_task_get_ctx(task) == rig.ctx);
+  doca_task_free(task);
+  dma_rig_tear_down(&rig);
+}
+
 CASE(task, a_task_that_waits_for_its_completion_stays_when_freed) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, count_success, count_failure, 1);

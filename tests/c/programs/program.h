@@ -45,6 +45,9 @@ void quit(struct program* actor);
 /// What it has printed to standard error: the number of lines that contain text.
 int count_errors(const struct program* program, const char* text);
 
+/// Shows what it has printed to standard error.
+void print_errors(const struct program* program);
+
 /// Milliseconds of a steady clock.
 long now(void);
 

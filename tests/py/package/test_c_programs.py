@@ -113,14 +113,14 @@ def test_a_moved_sdk_still_builds(shell, place):
     assert shell.run("./program").stdout.splitlines()[0] == "0000:0b:00.0"
 
 
-@pytest.mark.skipif(not shutil.which("cmake"), reason="CMake is not installed")
+@pytest.mark.skipif(not all(map(shutil.which, ("cmake", "ninja"))), reason="CMake or Ninja is not installed")
 def test_cmake_finds_the_library(shell, place):
     (place / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C)\nfind_package(pydoca REQUIRED)\n"
         "add_executable(app devices.c)\ntarget_link_libraries(app PRIVATE pydoca::doca_common)\n"
     )
     assert shell.run('pydoca sdk --prefix "$PWD/dpu" --side dpu').returncode == 0
-    done = shell.run('cmake -B build -DCMAKE_PREFIX_PATH="$PWD/dpu" && cmake --build build')
+    done = shell.run('cmake -G Ninja -B build -DCMAKE_PREFIX_PATH="$PWD/dpu" && cmake --build build')
     assert done.returncode == 0, done.stdout + done.stderr
     assert shell.run("build/app").stdout.splitlines()[0] == "0000:03:00.0"
 

@@ -112,6 +112,9 @@ JsonMember member_of(bool is_general, const std::string& name, const Json& json)
 
 void append_section(std::vector<JsonMember>& members, const std::string& name, const Json& section) {
   const bool is_general = name == "doca_general_flags";
+  if (name == "doca_dpdk_flags") {
+    throw Error(Status::io_failed, name + ": it is not read; DPDK's flags stand before -- on the command line");
+  }
   if (!is_general && name != "doca_program_flags") {
     throw Error(Status::io_failed, name + ": there are the sections doca_general_flags and doca_program_flags only");
   }
