@@ -2,12 +2,16 @@
 
 The bare ones (a word in shared memory between two cores; eventfd and epoll, on two cores and on one) come from
 sync_event_report, which `cmake --preset bench && cmake --build --preset bench` in cpp/ builds. The figures
-that sleep are beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster. Each
-process may run on one core only, the peer on another one, unless a figure says otherwise.
+that sleep are beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster. The
+floor "bare" is the same round trip with bare_word, an extension that does nothing but write a word and wait for it: no
+event that Python calls can be faster. Each process may run on one core only, the peer on another one, unless a figure
+says otherwise.
 """
 
 import asyncio
+import importlib
 import json
+import mmap
 import os
 import subprocess
 import sys
@@ -31,8 +35,9 @@ class Figure:
     """A measurement, the round trip of sync_event_report to compare with, and the highest ratio that meets the target.
 
     way is the method of waiting and publishing: "sync"; "await", tasks of one event; "answer", a wait task and
-    update_set of another event; "eventfd", an eventfd that asyncio watches, without an event. The floor "power" is the
-    same round trip with the latency power, which sleeps at once.
+    update_set of another event; "eventfd", an eventfd that asyncio watches, without an event; "bare_sync" and
+    "bare_answer", a bare_word. Two floors are the same round trip in another way: "power" with the latency power, which
+    sleeps at once, and "bare" with a bare_word.
     """
 
     name: str
@@ -50,8 +55,12 @@ FREE = ("0,1", "0,1")
 WAIT, ANSWER = "update_set and wait_eq", "await wait_eq and update_set"
 FIGURES = [
     Figure(f"{WAIT}, against a cache line", "sync", "", WAIT, 2, 50_000),
+    Figure(f"{WAIT}, against a bare extension", "sync", "", "bare", 1.3, 50_000),
+    Figure(f"{WAIT}, bare extension, against a cache line", "bare_sync", "", WAIT, None, 50_000),
     Figure(f"{WAIT}, not pinned", "sync", "", WAIT, None, 50_000, FREE),
     Figure(f"{ANSWER}, against a cache line", "answer", "balanced", WAIT, 5, 20_000),
+    Figure(f"{ANSWER}, against a bare extension", "answer", "balanced", "bare", 1.5, 20_000),
+    Figure(f"{ANSWER}, bare extension, against a cache line", "bare_answer", "", WAIT, None, 20_000),
     Figure(f"{ANSWER}, not pinned", "answer", "balanced", WAIT, None, 20_000, FREE),
     Figure("await wait_eq and await notify_set, the same", "await", "balanced", WAIT, None, 20_000),
     Figure("asleep, two cores, against eventfd and epoll", "await", "power", "asleep, two cores", 1.2, 1_000),
@@ -68,6 +77,12 @@ def stay_on(cores: str) -> None:
     os.sched_setaffinity(0, map(int, cores.split(",")))
 
 
+def bare_word(memfd: int) -> Any:
+    """The word that the two processes share."""
+    sys.path.append(str(PROGRAMS))
+    return importlib.import_module("bare_word").Word(mmap.mmap(memfd, 8))
+
+
 def numbers(rounds: int) -> Iterator[tuple[int, int]]:
     """The numbers (1, 2), (3, 4) ..."""
     return zip(range(1, 2 * rounds, 2), range(2, 2 * rounds + 1, 2), strict=True)
@@ -76,15 +91,15 @@ def numbers(rounds: int) -> Iterator[tuple[int, int]]:
 class Side:
     """One of the two processes: the first publishes odd numbers and waits for even ones, the other the reverse."""
 
-    def __init__(self, device: pydoca.Device, eventfds: tuple[int, int], is_first: bool) -> None:
+    def __init__(self, device: pydoca.Device, fds: tuple[int, int, int], is_first: bool) -> None:
         self.device = device
-        self.to_me, self.to_peer = eventfds
+        self.to_me, self.to_peer, self.memfd = fds
         self.is_first = is_first
 
     def play(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
         """Seconds for the order's rounds. exchange hands the peer bytes for the peer's."""
         way = getattr(self, "_" + order["way"])
-        if order["way"] == "sync":
+        if order["way"].endswith("sync"):
             return float(way(order, exchange))
         return float(asyncio.run(way(order, exchange)))
 
@@ -102,17 +117,24 @@ class Side:
     def _sync(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
         with self._event(exchange) as event:
             self._meet(event, exchange)
-            update_set, wait_eq = event.update_set, event.wait_eq
-            begin = time.perf_counter()
-            if self.is_first:
-                for odd, even in numbers(order["rounds"]):
-                    update_set(odd)
-                    wait_eq(even)
-            else:
-                for odd, even in numbers(order["rounds"]):
-                    wait_eq(odd)
-                    update_set(even)
-            return time.perf_counter() - begin
+            return self._alternate(order, event.update_set, event.wait_eq)
+
+    def _bare_sync(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
+        word = bare_word(self.memfd)
+        exchange(b"")
+        return self._alternate(order, word.set, word.wait)
+
+    def _alternate(self, order: dict[str, Any], publish: Callable[[int], Any], wait: Callable[[int], Any]) -> float:
+        begin = time.perf_counter()
+        if self.is_first:
+            for odd, even in numbers(order["rounds"]):
+                publish(odd)
+                wait(even)
+        else:
+            for odd, even in numbers(order["rounds"]):
+                wait(odd)
+                publish(even)
+        return time.perf_counter() - begin
 
     async def _await(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
         event = self._event(exchange)
@@ -149,6 +171,21 @@ class Side:
                 exchange(b"")  # the events stay until both are done
                 return seconds
 
+    async def _bare_answer(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
+        word = bare_word(self.memfd)
+        exchange(b"")
+        publish, until = word.set, word.until
+        begin = time.perf_counter()
+        if self.is_first:
+            for odd, even in numbers(order["rounds"]):
+                publish(odd)
+                await until(even)
+        else:
+            for odd, even in numbers(order["rounds"]):
+                await until(odd)
+                publish(even)
+        return time.perf_counter() - begin
+
     async def _eventfd(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
@@ -176,14 +213,14 @@ class Side:
         return seconds
 
 
-def serve(eventfds: tuple[int, int]) -> None:
+def serve(fds: tuple[int, int, int]) -> None:
     """The peer: for each line, an order as a JSON object, plays once."""
 
     def exchange(mine: bytes) -> bytes:
         print(mine.hex(), flush=True)
         return bytes.fromhex(sys.stdin.readline())
 
-    side = Side(pydoca.open_device("03:00.0", side="dpu"), eventfds, is_first=False)
+    side = Side(pydoca.open_device("03:00.0", side="dpu"), fds, is_first=False)
     while line := sys.stdin.readline():
         order = json.loads(line)
         stay_on(order["cores"])
@@ -193,11 +230,9 @@ def serve(eventfds: tuple[int, int]) -> None:
 class Peer:
     """The other process."""
 
-    def __init__(self, eventfds: tuple[int, int]) -> None:
-        command = [sys.executable, __file__, "--serve", *map(str, eventfds)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=eventfds
-        )
+    def __init__(self, fds: tuple[int, int, int]) -> None:
+        command = [sys.executable, __file__, "--serve", *map(str, fds)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=fds)
 
     def send(self, line: str) -> None:
         assert self.process.stdin is not None
@@ -233,8 +268,10 @@ def busy_processes(count: int) -> Iterator[None]:
 def measure(figure: Figure, report: Path, repetitions: int) -> print_report.Figure:
     stay_on(figure.cores[0])
     first, second = os.eventfd(0, os.EFD_NONBLOCK), os.eventfd(0, os.EFD_NONBLOCK)
-    side = Side(pydoca.open_device("0b:00.0", side="host"), (first, second), is_first=True)
-    peer = Peer((second, first))
+    memfd = os.memfd_create("bare_word")
+    os.ftruncate(memfd, 8)
+    side = Side(pydoca.open_device("0b:00.0", side="host"), (first, second, memfd), is_first=True)
+    peer = Peer((second, first, memfd))
     order = {"way": figure.way, "latency": figure.latency, "rounds": figure.rounds, "cores": figure.cores[1]}
 
     def round_trip(**others: str) -> float:
@@ -243,14 +280,16 @@ def measure(figure: Figure, report: Path, repetitions: int) -> print_report.Figu
         return side.play(order | others, peer.exchange) / figure.rounds * 1e9
 
     def floor() -> float:
-        return round_trip(latency="power") if figure.floor == "power" else bare_round_trip(report, figure.floor)
+        if figure.floor == "power":
+            return round_trip(latency="power")
+        return round_trip(way=f"bare_{figure.way}") if figure.floor == "bare" else bare_round_trip(report, figure.floor)
 
     round_trip()  # does all work that is done only once
     with busy_processes(figure.busy):
         pairs = [(round_trip(), floor()) for _ in range(repetitions)]
     peer.close()
-    os.close(first)
-    os.close(second)
+    for fd in (first, second, memfd):
+        os.close(fd)
     return print_report.Figure.of_pairs(figure.name, "ns", pairs, figure.target)
 
 
@@ -266,6 +305,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
-        serve((int(sys.argv[2]), int(sys.argv[3])))
+        serve((int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))
     else:
         sys.exit(main())

@@ -12,7 +12,8 @@
 
 DOCA_LOG_REGISTER(SHA_DIGEST);
 
-enum { algorithm = DOCA_SHA_ALGORITHM_SHA256, digest_size = 32, log_num_tasks = 0 };  // 2^0: one task of each kind
+enum { digest_size = 32, log_num_tasks = 0 };  // 2^0: one task of each kind
+static const enum doca_sha_algorithm algorithm = DOCA_SHA_ALGORITHM_SHA256;
 
 struct resources {
   struct doca_dev* dev;

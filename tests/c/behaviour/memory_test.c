@@ -1,5 +1,6 @@
 // Memory of programs is not the engine's: allocated, static, on the stack, or of a file. doca_mmap.h.
 
+#include "rig/side.h"
 #include "rig/stand.h"
 
 #include <fcntl.h>
@@ -106,21 +107,6 @@ CASE(memory, is_freed_while_its_map_is_started) {
   dma_rig_tear_down(&rig);
 }
 
-CASE(memory, is_freed_while_its_exported_map_is_started) {
-  struct dma_rig rig;
-  const void* blob = NULL;
-  size_t length = 0;
-  dma_rig_set_up(&rig, page, count_success, count_failure, 1);
-  char* memory = malloc(size);
-  CHECK(memory != NULL);
-  struct doca_mmap* map = map_memory(rig.stand.dev, memory, size, DOCA_ACCESS_FLAG_PCI_READ_WRITE);
-  CHECK_OK(doca_mmap_export_pci(map, rig.stand.dev, &blob, &length));
-  CHECK(blob != NULL && length > 0 && length < 512);
-  free(memory);
-  CHECK_OK(doca_mmap_destroy(map));
-  dma_rig_tear_down(&rig);
-}
-
 CASE(memory, that_nobody_may_write_is_read) {
   struct dma_rig rig;
   struct doca_buf* src = NULL;
@@ -167,7 +153,7 @@ CASE(memory, of_a_map_that_no_device_has_is_refused) {
 }
 
 CASE(memory, is_set_once) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_pci(FIRST_DEVICE);
   struct doca_mmap* map = NULL;
   static char memory[page];
   void* addr = NULL;
@@ -217,31 +203,6 @@ CASE(memory, with_bufs_is_not_given_up) {
   stand_tear_down(&stand);
 }
 
-CASE(memory, is_exported_by_a_started_map_with_the_permission) {
-  struct stand stand;
-  const void* blob = NULL;
-  size_t length = 0;
-  uint8_t is_exported = 9;
-  static char memory[page];
-  stand_set_up_with(&stand, open_pci("0b:00.0"), page);
-  CHECK_STATUS(doca_mmap_export_pci(stand.mmap, stand.dev, &blob, &length), DOCA_ERROR_NOT_PERMITTED);
-  struct doca_mmap* map = map_memory(stand.dev, memory, page, DOCA_ACCESS_FLAG_PCI_READ_ONLY);
-  CHECK_OK(doca_mmap_get_exported(map, &is_exported));
-  CHECK_EQUAL(is_exported, 0);
-  CHECK_OK(doca_mmap_export_pci(map, stand.dev, &blob, &length));
-  CHECK(length > 0 && length < 512);
-  CHECK_OK(doca_mmap_get_exported(map, &is_exported));
-  CHECK_EQUAL(is_exported, 1);
-  struct doca_dev* other = open_pci("0b:00.1");
-  CHECK_STATUS(doca_mmap_export_pci(map, other, &blob, &length), DOCA_ERROR_NOT_FOUND);
-  CHECK_STATUS(doca_mmap_export_rdma(map, stand.dev, &blob, &length), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_OK(doca_mmap_stop(map));
-  CHECK_STATUS(doca_mmap_export_pci(map, stand.dev, &blob, &length), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_OK(doca_mmap_destroy(map));
-  CHECK_OK(doca_dev_close(other));
-  stand_tear_down(&stand);
-}
-
 static int num_freed = 0;
 
 static void note_free(void* addr, size_t len, void* opaque) {
@@ -252,7 +213,7 @@ static void note_free(void* addr, size_t len, void* opaque) {
 }
 
 CASE(memory, is_freed_by_the_callback_of_its_map) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_pci(FIRST_DEVICE);
   struct doca_mmap* map = NULL;
   char* memory = malloc(page);
   CHECK(memory != NULL);
@@ -300,8 +261,8 @@ CASE(memory, of_a_map_with_thread_safety_may_go_with_bufs_out) {
 CASE(memory, has_a_limited_number_of_devices) {
   struct doca_mmap* map = NULL;
   uint32_t most = 0;
-  struct doca_dev* first = open_pci("0b:00.0");
-  struct doca_dev* second = open_pci("0b:00.1");
+  struct doca_dev* first = open_pci(FIRST_DEVICE);
+  struct doca_dev* second = open_pci(SECOND_DEVICE);
   CHECK_OK(doca_mmap_create(&map));
   CHECK_OK(doca_mmap_get_max_num_devices(map, &most));
   CHECK(most >= 1);

@@ -1,5 +1,6 @@
 #include "rig/case.h"
 #include "rig/device.h"
+#include "rig/side.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,11 +56,11 @@ CASE(dev, null_is_an_invalid_value) {
 }
 
 CASE(dev, properties_are_written_to_memory_of_the_callers_size) {
-  struct doca_dev* dev = open_device("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   const struct doca_devinfo* info = doca_dev_as_devinfo(dev);
   char address[DOCA_DEVINFO_PCI_ADDR_SIZE];
   CHECK_OK(doca_devinfo_get_pci_addr_str(info, address));
-  CHECK(strcmp(address, "0000:0b:00.0") == 0);
+  CHECK(strcmp(address, "0000:" FIRST_DEVICE) == 0);
   char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
   CHECK_OK(doca_devinfo_get_ibdev_name(info, name, sizeof name));
   CHECK_INVALID(doca_devinfo_get_ibdev_name(info, name, sizeof name - 1));
@@ -79,21 +80,12 @@ CASE(dev, properties_are_written_to_memory_of_the_callers_size) {
   CHECK_OK(doca_dev_close(dev));
 }
 
-CASE(dev, a_host_has_no_representors) {
-  struct doca_dev* dev = open_first_device();
-  struct doca_devinfo_rep** list = NULL;
-  uint32_t count = 0;
-  CHECK_STATUS(doca_devinfo_rep_create_list(dev, DOCA_DEVINFO_REP_FILTER_ALL, &list, &count), DOCA_ERROR_NOT_SUPPORTED);
-  CHECK_INVALID(doca_devinfo_rep_create_list(dev, 1, &list, &count));
-  CHECK_OK(doca_dev_close(dev));
-}
-
 CASE(dev, the_other_side_in_the_environment_is_not_permitted) {
   struct doca_devinfo** list = NULL;
   uint32_t count = 0;
-  setenv("PYDOCA_SIDE", "dpu", 1);
+  setenv("PYDOCA_SIDE", OTHER_SIDE, 1);
   CHECK_STATUS(doca_devinfo_create_list(&list, &count), DOCA_ERROR_NOT_PERMITTED);
-  setenv("PYDOCA_SIDE", "host", 1);
+  setenv("PYDOCA_SIDE", SIDE, 1);
   CHECK_OK(doca_devinfo_create_list(&list, &count));
   CHECK_OK(doca_devinfo_destroy_list(list));
 }

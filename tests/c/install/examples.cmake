@@ -37,8 +37,8 @@ function(build_with_cmake folder build)
 endfunction()
 
 function(build_with_meson folder build)
-  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND ${MESON} setup --werror ${build} ${folder})
-  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND ${MESON} compile -C ${build})
+  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND meson setup --werror ${build} ${folder})
+  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND meson compile -C ${build})
 endfunction()
 
 file(GLOB makefiles ${EXAMPLES}/*/meson.build)

@@ -167,6 +167,8 @@ CASE(event_pair, a_missing_owner_is_not_connected) {
   begin(&pair, "event subscriber");
   quit(&pair.host);
   ASK(&pair.dpu, "import_event", "DOCA_ERROR_NOT_CONNECTED");
+  CHECK_EQUAL(count_errors(&pair.dpu, "create_from_export"), 1);
+  CHECK_EQUAL(count_errors(&pair.dpu, ""), 1);
   quit(&pair.dpu);
   end_programs();
 }

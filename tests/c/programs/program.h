@@ -1,6 +1,6 @@
 /// Programs that a case starts, and a directory in which they meet. What a case leaves running ends with it.
-#ifndef TESTS_C_PROGRAMS_PROGRAM_H_
-#define TESTS_C_PROGRAMS_PROGRAM_H_
+#ifndef TESTS_C_PROGRAMS_PROGRAM_H
+#define TESTS_C_PROGRAMS_PROGRAM_H
 
 #include "rig/case.h"
 
@@ -55,4 +55,4 @@ long now(void);
 void change_byte(const char* name, long offset);
 void shorten(const char* name, long length);
 
-#endif  // TESTS_C_PROGRAMS_PROGRAM_H_
+#endif  // TESTS_C_PROGRAMS_PROGRAM_H

@@ -92,6 +92,8 @@ CASE(side, lacks_all_devices) {
   begin_programs();
   start_bare_actor(&host, "host", "PYDOCA_BACKEND=verbs");
   ASK(&host, "devices", "DOCA_ERROR_NOT_FOUND");
+  CHECK_EQUAL(count_errors(&host, "there is no device"), 1);
+  CHECK_EQUAL(count_errors(&host, ""), 1);
   quit(&host);
   end_programs();
 }

@@ -1,5 +1,5 @@
-#ifndef TESTS_C_ALLOCATIONS_H_
-#define TESTS_C_ALLOCATIONS_H_
+#ifndef TESTS_C_ALLOCATIONS_H
+#define TESTS_C_ALLOCATIONS_H
 
 #include <stddef.h>
 
@@ -14,4 +14,4 @@ size_t allocations(void);
 }
 #endif
 
-#endif  // TESTS_C_ALLOCATIONS_H_
+#endif  // TESTS_C_ALLOCATIONS_H

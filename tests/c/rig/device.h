@@ -1,5 +1,5 @@
-#ifndef TESTS_C_DEVICE_H_
-#define TESTS_C_DEVICE_H_
+#ifndef TESTS_C_DEVICE_H
+#define TESTS_C_DEVICE_H
 
 #include <doca_dev.h>
 
@@ -9,4 +9,4 @@ struct doca_dev* open_device(const char* pci_addr);
 /// The first device of this side.
 struct doca_dev* open_first_device(void);
 
-#endif  // TESTS_C_DEVICE_H_
+#endif  // TESTS_C_DEVICE_H

@@ -1,5 +1,5 @@
-#ifndef TESTS_C_MAP_H_
-#define TESTS_C_MAP_H_
+#ifndef TESTS_C_MAP_H
+#define TESTS_C_MAP_H
 
 #include <doca_dev.h>
 #include <doca_mmap.h>
@@ -8,4 +8,4 @@
 /// A started map of the range on dev, with local reading and writing.
 struct doca_mmap* start_map(struct doca_dev* dev, void* addr, size_t len);
 
-#endif  // TESTS_C_MAP_H_
+#endif  // TESTS_C_MAP_H

@@ -1,5 +1,5 @@
-#ifndef TESTS_C_STAGE_H_
-#define TESTS_C_STAGE_H_
+#ifndef TESTS_C_STAGE_H
+#define TESTS_C_STAGE_H
 
 #include <doca_buf.h>
 #include <doca_buf_inventory.h>
@@ -40,4 +40,4 @@ void stage_stop(struct stage* stage, struct doca_ctx* ctx);
 void stage_progress_until(struct stage* stage, const int* count, int wanted);
 enum doca_ctx_states state_of(const struct doca_ctx* ctx);
 
-#endif  // TESTS_C_STAGE_H_
+#endif  // TESTS_C_STAGE_H

@@ -1,6 +1,6 @@
 /// What the cases need: a device, an engine, an inventory and mapped memory, with a context of DMA where they copy.
-#ifndef PYDOCA_TESTS_C_STAND_H_
-#define PYDOCA_TESTS_C_STAND_H_
+#ifndef TESTS_C_STAND_H
+#define TESTS_C_STAND_H
 
 #include "rig/case.h"
 
@@ -84,4 +84,4 @@ void progress_until_state(struct doca_pe* pe, struct doca_ctx* ctx, enum doca_ct
 /// Stops the context and progresses until it is idle.
 void stop_until_idle(struct doca_pe* pe, struct doca_ctx* ctx);
 
-#endif  // PYDOCA_TESTS_C_STAND_H_
+#endif  // TESTS_C_STAND_H

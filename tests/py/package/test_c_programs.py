@@ -15,7 +15,6 @@ STANDARDS = ("c99", "c11", "c17")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.machines,
     pytest.mark.skipif(not _sdk.headers(), reason="this pydoca was built without the C API"),
     pytest.mark.skipif(not all(map(shutil.which, ("cc", "pkg-config"))), reason="no C compiler, or no pkg-config"),
 ]
