@@ -2,8 +2,10 @@
 
 #include "files.h"
 
+#include <arpa/inet.h>
 #include <doca_log.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 DOCA_LOG_REGISTER(EXAMPLES::RDMA);
@@ -132,18 +134,28 @@ doca_error_t rdma_end_meet(struct rdma_end* end, const char* directory, const ch
   return connect_by_file(end, path);
 }
 
-static void print_address(const struct rdma_end* end, uint16_t port) {
-  uint8_t address[4];
-  if (doca_devinfo_get_ipv4_addr(doca_dev_as_devinfo(end->dev), address, sizeof address) == DOCA_SUCCESS) {
-    printf("listening: %d.%d.%d.%d %d\n", address[0], address[1], address[2], address[3], port);
-    fflush(stdout);
+// Where a peer finds this end: the IPv4 address of the device, or its GID where it has none.
+static doca_error_t address_of(const struct rdma_end* end, char* text, size_t size) {
+  const struct doca_devinfo* info = doca_dev_as_devinfo(end->dev);
+  struct doca_rdma_gid gid;
+  uint8_t ipv4[4];
+  uint32_t index = 0;
+  if (doca_devinfo_get_ipv4_addr(info, ipv4, sizeof ipv4) == DOCA_SUCCESS) {
+    return inet_ntop(AF_INET, ipv4, text, (socklen_t)size) != NULL ? DOCA_SUCCESS : DOCA_ERROR_TOO_BIG;
   }
+  doca_error_t result = doca_rdma_get_gid_index(end->rdma, &index);
+  if (result == DOCA_SUCCESS) result = doca_rdma_cap_get_gid(info, index, 1, &gid);
+  if (result != DOCA_SUCCESS) return result;
+  return inet_ntop(AF_INET6, gid.raw, text, (socklen_t)size) != NULL ? DOCA_SUCCESS : DOCA_ERROR_TOO_BIG;
 }
 
 doca_error_t rdma_end_listen(struct rdma_end* end, uint16_t port) {
-  doca_error_t result = doca_rdma_start_listen_to_port(end->rdma, port);
+  char address[INET6_ADDRSTRLEN];
+  doca_error_t result = address_of(end, address, sizeof address);
+  if (result == DOCA_SUCCESS) result = doca_rdma_start_listen_to_port(end->rdma, port);
   if (result != DOCA_SUCCESS) return result;
-  print_address(end, port);
+  printf("listening: %s %d\n", address, port);
+  fflush(stdout);
   result = rdma_end_wait(end, &end->is_connected);
   const doca_error_t stopped = doca_rdma_stop_listen_to_port(end->rdma, port);
   return result == DOCA_SUCCESS ? stopped : result;
@@ -155,9 +167,11 @@ static doca_error_t try_address(struct rdma_end* end, struct doca_rdma_addr* add
   return result == DOCA_SUCCESS ? rdma_end_wait(end, &end->is_connected) : result;
 }
 
-doca_error_t rdma_end_connect_to(struct rdma_end* end, const char* ipv4_address, uint16_t port) {
+doca_error_t rdma_end_connect_to(struct rdma_end* end, const char* address, uint16_t port) {
+  const bool is_gid = strchr(address, ':') != NULL;
   struct doca_rdma_addr* addr = NULL;
-  doca_error_t result = doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, ipv4_address, port, &addr);
+  doca_error_t result =
+      doca_rdma_addr_create(is_gid ? DOCA_RDMA_ADDR_TYPE_GID : DOCA_RDMA_ADDR_TYPE_IPv4, address, port, &addr);
   if (result != DOCA_SUCCESS) return result;
   result = try_address(end, addr);
   for (int attempt = 0; attempt < patience * 10 && result == DOCA_ERROR_CONNECTION_ABORTED; attempt++) {

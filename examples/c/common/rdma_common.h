@@ -40,8 +40,8 @@ doca_error_t rdma_end_destroy(struct rdma_end* end);
 doca_error_t rdma_end_meet(struct rdma_end* end, const char* directory, const char* own, const char* peer);
 // Prints the address of the device, and waits for a peer that connects to this port of it.
 doca_error_t rdma_end_listen(struct rdma_end* end, uint16_t port);
-// Connects to a peer that listens there, or will soon.
-doca_error_t rdma_end_connect_to(struct rdma_end* end, const char* ipv4_address, uint16_t port);
+// Connects to a peer that listens there, or will soon. address: IPv4, or a GID.
+doca_error_t rdma_end_connect_to(struct rdma_end* end, const char* address, uint16_t port);
 // Ends a connection by address, and waits for its end.
 doca_error_t rdma_end_disconnect(struct rdma_end* end);
 

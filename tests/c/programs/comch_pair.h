@@ -1,7 +1,7 @@
 /// A server on the DPU and a client on the host, each in a process of its own: actors (actor.h), which progress only
 /// while they obey.
-#ifndef TESTS_C_PROGRAMS_COMCH_PAIR_H_
-#define TESTS_C_PROGRAMS_COMCH_PAIR_H_
+#ifndef TESTS_C_PROGRAMS_COMCH_PAIR_H
+#define TESTS_C_PROGRAMS_COMCH_PAIR_H
 
 #include "programs/program.h"
 
@@ -21,4 +21,4 @@ void pair_replace_host(struct pair* pair, int number);
 /// Ends both in order. No callback may have seen something wrong.
 void pair_end(struct pair* pair);
 
-#endif  // TESTS_C_PROGRAMS_COMCH_PAIR_H_
+#endif  // TESTS_C_PROGRAMS_COMCH_PAIR_H

@@ -47,7 +47,7 @@ CASE(comch_pair, the_client_may_start_first) {
 CASE(comch_pair, a_missing_server_is_told_once) {
   struct pair pair;
   const long start = now();
-  begin(&pair);
+  pair_begin(&pair);
   ASK(&pair.host, "comch_link", "DOCA_ERROR_IN_PROGRESS");
   send_line(&pair.host, "comch_until state 2");
   while (count_errors(&pair.host, "still waiting for a server of this name") == 0) {
@@ -58,7 +58,7 @@ CASE(comch_pair, a_missing_server_is_told_once) {
   ASK(&pair.dpu, "comch_until connected", "DOCA_SUCCESS");
   EXPECT_LINE(&pair.host, "DOCA_SUCCESS");
   CHECK_EQUAL(count_errors(&pair.host, ""), 1);
-  end(&pair);
+  pair_end(&pair);
 }
 
 CASE(comch_pair, the_smaller_message_size_holds) {

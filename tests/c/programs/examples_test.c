@@ -269,10 +269,10 @@ CASE(examples, files_of_killed_programs_with_rdma) {
 }
 
 /// Reads where the server listens: "listening: 10.0.0.1 13579".
-static void read_address(const struct program* server, char address[32], char port[8]) {
+static void read_address(const struct program* server, char address[64], char port[8]) {
   FILE* out = fdopen(dup(server->out), "r");
   CHECK(out != NULL);
-  CHECK(fscanf(out, "listening: %31s %7s", address, port) == 2);
+  CHECK(fscanf(out, "listening: %63s %7s", address, port) == 2);
   fclose(out);
 }
 
@@ -282,7 +282,7 @@ static const struct part client = {"host_rdma_client", "sent: This text came to 
 CASE(examples, rdma_address_client_first) {
   struct program programs[3];
   const char* nothing[] = {NULL};
-  char address[32];
+  char address[64];
   char port[8];
   begin_programs();
   start_part(&programs[0], &server, nothing);
@@ -301,7 +301,7 @@ CASE(examples, rdma_address_client_first) {
 CASE(examples, rdma_address_server_first) {
   struct program programs[2];
   const char* nothing[] = {NULL};
-  char address[32];
+  char address[64];
   char port[8];
   begin_programs();
   start_part(&programs[0], &server, nothing);
@@ -317,7 +317,7 @@ CASE(examples, rdma_memory_by_address) {
   struct program programs[2];
   const char* directory = begin_programs();
   const char* there[] = {directory, "13581", NULL};
-  char address[32];
+  char address[64];
   char port[8];
   start_part(&programs[0], &responder, there);
   read_address(&programs[0], address, port);
@@ -332,7 +332,7 @@ CASE(examples, rdma_event_by_address) {
   struct program programs[2];
   const char* directory = begin_programs();
   const char* there[] = {directory, "13582", NULL};
-  char address[32];
+  char address[64];
   char port[8];
   start_part(&programs[0], &owner, there);
   read_address(&programs[0], address, port);

@@ -2,7 +2,16 @@
 
 #include "rig/case.h"
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Whether script/test-rdma has chosen it, or none.
+static bool is_under_test(const struct doca_devinfo* info) {
+  char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
+  const char* const chosen = getenv("PYDOCA_TEST_DEVICE");
+  return chosen == NULL || strcmp(chosen, "sim") == 0 ||
+         (doca_devinfo_get_ibdev_name(info, name, sizeof name) == DOCA_SUCCESS && strcmp(name, chosen) == 0);
+}
 
 static doca_error_t is_any(const struct doca_devinfo* info) {
   (void)info;
@@ -15,7 +24,7 @@ static struct doca_dev* open_where(const char* pci_addr, doca_error_t (*check)(c
   CHECK_OK(doca_devinfo_create_list(&list, &count));
   struct doca_dev* dev = NULL;
   for (uint32_t i = 0; i < count && dev == NULL; ++i) {
-    uint8_t is_equal = 1;
+    uint8_t is_equal = is_under_test(list[i]);
     if (pci_addr != NULL) {
       CHECK_OK(doca_devinfo_is_equal_pci_addr(list[i], pci_addr, &is_equal));
     }

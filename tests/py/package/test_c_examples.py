@@ -28,8 +28,10 @@ pytestmark = [
 
 # A program, what its last line says, and what it is given. The cards of the profile "all" have every engine.
 ALONE = {
+    "clock/clock": "the device's counter runs",
     "dma_copy/dma_copy": "This text was copied by DMA",
     "graph/graph_copy": "5 of 5 instances have succeeded",
+    "logger/logger": "messages in the file: 3, in the buffer: 1, of the SDK: 1",
     "options/copy_texts": "texts copied: 2",
     "progress_engine_event/progress_engine_event": "16 tasks of 1048576 bytes have completed",
     "sha/sha_digest": "pieces: 31e601dae872c765492bd93ce2e6e4a70af9a759dfa367a9fb9df7e6f53b9c47",
@@ -49,6 +51,8 @@ IN_PAIRS = {
     "host/rdma_messages/rdma_receive": "received with the number 42: This text came by RDMA",
     "dpu/rdma_memory/rdma_requester": "the counter was 0",
     "dpu/rdma_memory/rdma_responder": "counter: 42, text: This text was written by RDMA",
+    "host/rdma_sync_event/rdma_event_publisher": "the event was 40",
+    "host/rdma_sync_event/rdma_event_owner": "the event has become 42",
 }
 
 

@@ -66,10 +66,16 @@ void close(doca_dev& dev) {
   }
 }
 
+/// Only the simulator has devices of both sides. Other ones are in this machine, and so on the program's side.
+bool is_of_other_side(const DeviceInfo& info) noexcept {
+  const DeviceProperties& properties = info.properties();
+  return properties.backend == "sim" && properties.side != capi::side();
+}
+
 std::vector<DeviceInfo> devices_of_this_side() {
   capi::require_side();
   std::vector<DeviceInfo> all = devices();
-  std::erase_if(all, [](const DeviceInfo& info) { return info.properties().side != capi::side(); });
+  std::erase_if(all, is_of_other_side);
   if (all.empty()) {
     throw Error(Status::not_found, "there is no device on this program's side of the PCIe link");
   }
