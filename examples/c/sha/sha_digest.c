@@ -1,4 +1,5 @@
-// The SHA-256 digest of a text, as a whole and piece by piece. BlueField-2 has this engine.
+// The SHA-256 digest of a text, as a whole and piece by piece. BlueField-2 has this engine; the
+// simulated machine has such cards with PYDOCA_PROFILE=bluefield2 in the environment.
 
 #include "common.h"
 
@@ -62,6 +63,9 @@ static doca_error_t start_sha(struct resources* all) {
 
 static doca_error_t create(const char* text, struct resources* all) {
   doca_error_t result = open_device(NULL, is_suitable, &all->dev);
+  if (result == DOCA_ERROR_NOT_FOUND) {
+    DOCA_LOG_ERR("BlueField-2 has an engine for SHA: set PYDOCA_PROFILE=bluefield2 for simulated cards of this kind");
+  }
   if (result != DOCA_SUCCESS) return result;
   result = region_create(all->dev, strlen(text), DOCA_ACCESS_FLAG_LOCAL_READ_ONLY, &all->text);
   if (result != DOCA_SUCCESS) return result;

@@ -2,6 +2,8 @@
 #include "rig/device.h"
 #include "rig/side.h"
 
+#include <doca_ctx.h>
+#include <doca_log.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,4 +90,33 @@ CASE(dev, the_other_side_in_the_environment_is_not_permitted) {
   setenv("PYDOCA_SIDE", SIDE, 1);
   CHECK_OK(doca_devinfo_create_list(&list, &count));
   CHECK_OK(doca_devinfo_destroy_list(list));
+}
+
+static int lines;
+
+static void count_line(char* buffer) {
+  (void)buffer;
+  ++lines;
+}
+
+CASE(dev, what_a_device_lacks_is_an_answer_and_not_an_error) {
+  struct doca_log_backend* backend = NULL;
+  char buf[300] = "";
+  uint8_t address[4] = {0};
+  uint16_t lid = 0;
+  uint32_t number = 0;
+  struct doca_dev* dev = open_first_device();
+  const struct doca_devinfo* info = doca_dev_as_devinfo(dev);
+  CHECK_OK(doca_log_backend_create_with_buf_sdk(buf, sizeof buf, count_line, &backend));
+  CHECK_STATUS(doca_devinfo_get_ipv4_addr(info, address, sizeof address), DOCA_ERROR_NOT_FOUND);
+  CHECK_STATUS(doca_devinfo_get_lid(info, &lid), DOCA_ERROR_NOT_SUPPORTED);
+  CHECK_STATUS(doca_devinfo_get_sf_index(info, &number), DOCA_ERROR_NOT_SUPPORTED);
+  CHECK_STATUS(doca_ctx_cap_get_num_completion_vectors(info, &number), DOCA_ERROR_NOT_SUPPORTED);
+  CHECK(lines == 0);
+  CHECK_OK(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_DEBUG));
+  CHECK_STATUS(doca_devinfo_get_lid(info, &lid), DOCA_ERROR_NOT_SUPPORTED);
+  CHECK(lines == 1 && strstr(buf, "doca_devinfo_get_lid: ") != NULL);
+  CHECK_INVALID(doca_devinfo_get_lid(NULL, &lid));
+  CHECK(lines == 2);
+  CHECK_OK(doca_dev_close(dev));
 }

@@ -1,6 +1,7 @@
 """DOCA's C API: the library exports what its headers declare, and both are what the table of DOCA's names says."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,16 @@ def test_every_header_knows_its_side(header: Path):
         seen |= more
         wanted += more
     assert "doca_build_config.h" in seen
+
+
+def torn(lines: list[str], columns: int = 115) -> list[str]:
+    """The lines of a comment that the first word of the next line fits behind."""
+    is_text = re.compile(r"/// \S").match
+    pairs = [pair for pair in pairwise(lines) if all(map(is_text, pair))]
+    return [one for one, other in pairs if len(f"{one} {other.split()[1]}") <= columns]
+
+
+@pytest.mark.parametrize("header", _sdk.headers(), ids=lambda header: header.stem)
+def test_the_lines_of_comments_are_filled(header):
+    assert torn(["/// one", "/// two"])
+    assert torn(header.read_text().splitlines()) == []

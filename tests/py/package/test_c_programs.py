@@ -103,6 +103,13 @@ def test_a_program_of_one_side_is_refused_in_the_environment_of_the_other(shell,
     )
 
 
+def test_a_side_that_does_not_exist_is_named(shell):
+    built(shell, "host", "devices.c", "doca-common")
+    done = shell.run("./program", PYDOCA_SIDE="x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.search(r'PYDOCA_SIDE is "x", which is not a side; there are host and dpu', done.stderr)
+
+
 def test_a_moved_sdk_still_builds(shell, place):
     assert shell.run('pydoca sdk --prefix "$PWD/first" --side host').returncode == 0
     (place / "first").rename(place / "a moved prefix")

@@ -70,7 +70,18 @@ class Call {
         return DOCA_SUCCESS;
       }
     } catch (const std::exception& error) {
-      return failed(where_, error);
+      return failed(where_, error, false);
+    }
+  }
+
+  /// The same for a question about a device: that it lacks something is an answer, which is logged at level debug.
+  template <std::invocable Read>
+  doca_error_t ask(Read&& read) const noexcept {
+    try {
+      std::forward<Read>(read)();
+      return DOCA_SUCCESS;
+    } catch (const std::exception& error) {
+      return failed(where_, error, true);
     }
   }
 
@@ -107,8 +118,8 @@ class Call {
   [[gnu::cold]] static void log_dead(std::source_location where, int place, std::string_view noun) noexcept;
   [[gnu::cold, gnu::noinline]] static doca_error_t refuse(std::source_location where, Status status,
                                                           std::string_view text) noexcept;
-  [[gnu::cold, gnu::noinline]] static doca_error_t failed(std::source_location where,
-                                                          const std::exception& error) noexcept;
+  [[gnu::cold, gnu::noinline]] static doca_error_t failed(std::source_location where, const std::exception& error,
+                                                          bool is_question) noexcept;
 
   std::source_location where_;
 };

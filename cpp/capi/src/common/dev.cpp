@@ -88,7 +88,7 @@ doca_error_t get(const Call& call, const doca_devinfo* devinfo, Value* value, Re
   if (!call.has(devinfo, value)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] { *value = static_cast<Value>(read(*devinfo->info)); });
+  return call.ask([&] { *value = static_cast<Value>(read(*devinfo->info)); });
 }
 
 /// Answers a getter of an address as bytes.
@@ -98,7 +98,7 @@ doca_error_t get_bytes(const Call& call, const doca_devinfo* devinfo, std::uint8
   if (!call.has(devinfo, out)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] {
+  return call.ask([&] {
     capi::require_room(size, sizeof(decltype(read(*devinfo->info))));
     capi::copy_bytes(read(*devinfo->info), out);
   });
@@ -111,7 +111,7 @@ doca_error_t get_text(const Call& call, const Object* object, char* out, std::si
   if (!call.has(object, out)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] {
+  return call.ask([&] {
     capi::require_room(size, needed);
     capi::copy_text(read(*object), out, size);
   });
