@@ -173,9 +173,8 @@ std::string library::RdmaTask::explain(Status status) const {
       return explain_failed_access();
     case Status::time_out:
       return traits().remote_access == Access::rdma_atomic
-                 ? "the process that owns the memory did not answer; shared memory there, which this process can map, "
-                   "needs "
-                   "no answer"
+                 ? "the process that owns the memory did not answer; shared memory there (in Python of "
+                   "pydoca.alloc) needs no answer"
                  : "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
     case Status::shutdown:
       return "it was flushed, as its connection ended or its context stopped";
