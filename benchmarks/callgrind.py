@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 PATIENCE = 600.0  # seconds, for one run
 
@@ -16,14 +19,55 @@ class Count:
     output: str  # the command's output
 
 
-def count(line: Sequence[str], environment: Mapping[str, str] | None = None) -> Count:
-    """Counts those of the process that line starts: all of its threads, not its children.
+def count(line: Sequence[str], environment: Mapping[str, str] | None = None, out: str = "/dev/null") -> Count:
+    """Counts those of the process that line starts: all of its threads, not its children. out: callgrind's own file.
 
     Debian/Ubuntu: apt-get install valgrind.
     """
-    full = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--child-silent-after-fork=yes", *line]
+    full = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--child-silent-after-fork=yes", *line]
     run = subprocess.run(full, capture_output=True, text=True, timeout=PATIENCE, env=environment)
     found = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode != 0 or found is None:
         raise RuntimeError(f"{' '.join(full)} ends with {run.returncode}: {run.stderr[-2000:]}")
     return Count(int(found[1]), run.stdout)
+
+
+@dataclass
+class Function:
+    calls: int = 0
+    instructions: int = 0  # with those of the functions that it calls
+
+    @property
+    def per_call(self) -> float:
+        return self.instructions / self.calls
+
+
+def count_functions(line: Sequence[str]) -> dict[str, Function]:
+    """Counts as count() does, by the names of functions."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "callgrind.out"
+        count(line, out=str(out))
+        return read_functions(out.read_text().splitlines())
+
+
+def read_functions(lines: Iterable[str]) -> dict[str, Function]:
+    """Reads callgrind's file of one kind of events, by source line, whose names have numbers."""
+    names: dict[str, str] = {}
+    functions: dict[str, Function] = defaultdict(Function)
+    caller = callee = ""
+
+    def name_of(text: str) -> str:
+        number, _, name = text.partition(" ")
+        return names.setdefault(number, name)
+
+    for text in lines:
+        key, _, value = text.partition("=")
+        if key == "fn":
+            caller = name_of(value)
+        elif key == "cfn":
+            callee = name_of(value)
+        elif key == "calls":
+            functions[callee].calls += int(value.split()[0])
+        elif caller and re.match(r"[+*\d-]\S* \d+$", text):
+            functions[caller].instructions += int(text.split()[1])
+    return functions

@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = [ROOT / name for name in ("cpp", "tests/cpp", "benchmarks", "examples")]
-INCLUDE_PATH = [ROOT / name for name in ("cpp/include", "cpp/src", "cpp/bindings", "cpp/capi/src", "tests/cpp")]
+FOLDERS = [ROOT / name for name in ("cpp", "tests/c", "tests/cpp", "benchmarks", "examples")]
+INCLUDE_PATH = [ROOT / name for name in ("cpp/include", "cpp/src", "cpp/bindings", "tests/c", "tests/cpp")]
+INCLUDE_PATH += [ROOT / "cpp/capi" / name for name in ("include", "src")]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 

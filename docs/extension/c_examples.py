@@ -13,6 +13,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples/c"
 PROGRAMS = (
     "dma_copy",
     "options",
+    "logger",
     "dma_copy_remote",
     "progress_engine_event",
     "sha",
@@ -23,6 +24,9 @@ PROGRAMS = (
     "rdma_messages",
     "rdma_memory",
     "rdma_address",
+    "rdma_sync_event",
+    "clock",
+    "cache_invalidate",
     "common",
 )
 LANGUAGES = {".c": "c", ".h": "c", ".txt": "cmake", ".build": "text", ".json": "text"}

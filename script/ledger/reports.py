@@ -30,6 +30,7 @@ REPORTS = (
     Report("workq_report", "Work queues"),
     Report("sha_report", "SHA"),
     Report("compress_report", "Compression"),
+    Report("c_report", "Programs in C"),
     Report("timing_report", "Timing models", keeps_repetitions=True),
     Report("trace_report", "Traces"),
     Report("virtual_time_report", "Virtual time"),
@@ -45,6 +46,13 @@ REPORTS = (
     Report("many_cards.py", "A topology of thousands of cards", keeps_repetitions=True),
     Report("import_time.py", "The import of the package"),
     Report("instructions.py", "Instructions of one operation", needs="valgrind", keeps_repetitions=True),
+    Report(
+        "c_instructions.py",
+        "Instructions of a call in C",
+        needs="valgrind",
+        program="c_report",
+        keeps_repetitions=True,
+    ),
     Report(
         "rdma_instructions.py",
         "Instructions of an RDMA write on rdma-core",

@@ -34,8 +34,8 @@ doca_error_t @task@_set_conf(@library@* @handle@, @task@_completion_cb_t task_co
 }
 
 doca_error_t @task@_@allocation@(@library@* @handle@, @operands@, doca_data user_data, @task@** task) {
-  if (!can_take(@handle@, task@objects@)) [[unlikely]] {
-    return refuse_to_take(std::source_location::current(), @handle@, task@objects@);
+  if (!can_take(@handle@@part@, task@objects@)) [[unlikely]] {
+    return refuse_to_take(std::source_location::current(), @handle@@part@, task@objects@);
   }
 @take@}
 
@@ -106,7 +106,8 @@ std::string engine_value(const Operand& traits, const COperand& operand) {
     return std::string("engine_event(") + operand.parameter + ")";
   }
   if (traits.type == OperandType::enumerator) {
-    return std::string("enumerator<") + operand.engine_type + ">(" + operand.parameter + ")";
+    return std::string("enumerator<") + operand.engine_type + ", " + std::to_string(traits.names.size()) + ">(" +
+           operand.parameter + ")";
   }
   return operand.parameter;
 }
@@ -168,7 +169,7 @@ std::string taking(const CLibrary& library, const CTask& task) {
     std::string call = "allocate(";
     return call.append(operation_of(library, task) + ", " + number_of(task, "value") + ", " + number_of(task, "mask"));
   }
-  std::string call = std::string(task.traits->name) + (task.has_connection ? "(*rdma_connection->connection" : "(");
+  std::string call = std::string(task.traits->name) + (task.has_connection ? "(engine_of(*rdma_connection)" : "(");
   for (const Operand& traits : task.traits->operands) {
     const COperand* const operand = find_operand(task, engine_name(traits));
     call.append(call.back() == '(' ? "" : ", ").append(engine_value(traits, *operand));
@@ -176,9 +177,9 @@ std::string taking(const CLibrary& library, const CTask& task) {
   return call;
 }
 
-/// The objects among the parameters, which must be alive.
+/// The other objects among the parameters, which must be alive.
 std::string objects_of(const CTask& task) {
-  std::string objects = task.has_connection ? ", rdma_connection" : "";
+  std::string objects;
   for (const COperand& operand : task.operands) {
     if (traits_of(task, operand).type == OperandType::event) {
       objects += std::string(", ") + operand.parameter;
@@ -200,6 +201,7 @@ std::string define(const CLibrary& library, const CTask& task) {
   require_all_operands(task);
   Words words = words_of(library, task);
   const COperand* const fetched = find_operand(task, "result_address");
+  words.emplace_back("part", task.has_connection ? ", rdma_connection" : "");
   words.emplace_back("objects", objects_of(task));
   words.emplace_back("taking", taking(library, task));
   words.emplace_back("fetched", fetched != nullptr ? fetched->parameter : "");

@@ -1,5 +1,6 @@
 #include "words.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace pydoca::capi {
@@ -42,6 +43,25 @@ std::string break_line(std::string_view line) {
   return broken.append(line);
 }
 
+/// The text with each comment of several lines in one line, as words have changed where its lines end.
+std::string join_comments(std::string_view text) {
+  std::string joined;
+  bool is_comment = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    const bool goes_on = is_comment && line.starts_with("/// ");
+    if (goes_on) {
+      joined.back() = ' ';
+      line.remove_prefix(4);
+    }
+    is_comment = goes_on || line.starts_with("///");
+    joined.append(line).append(text.substr(end, 1));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return joined;
+}
+
 std::string break_lines(std::string_view text) {
   std::string lines;
   while (!text.empty()) {
@@ -65,7 +85,7 @@ std::string expand(std::string_view pattern, const Words& words) {
     text.append(pattern.substr(0, at)).append(find_word(words, pattern.substr(at + 1, end - at - 1)));
     pattern.remove_prefix(end + 1);
   }
-  return break_lines(text.append(pattern));
+  return break_lines(join_comments(text.append(pattern)));
 }
 
 }  // namespace pydoca::capi

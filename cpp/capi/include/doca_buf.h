@@ -3,7 +3,8 @@
 /// A piece has a headroom from head to data, the data, and a tailroom behind it. A task reads the data of a source, and
 /// appends to the tailroom of a destination. Chained bufs form a list, which its first element, the head, stands for.
 /// Besides what is said at each function: INVALID_VALUE for NULL and for a buf that was given back; IN_USE for setters
-/// while a task has the buf. One thread at a time for all bufs of an inventory or pool.
+/// while a task has the buf. An object of another kind in the place of a buf is undefined behaviour. One thread at a
+/// time for all bufs of an inventory or pool.
 #ifndef DOCA_BUF_H_
 #define DOCA_BUF_H_
 

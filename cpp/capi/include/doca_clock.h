@@ -1,7 +1,7 @@
 /// The clocks of a device and of this machine.
 ///
-/// A clock belongs to one thread at a time. Besides what is said at each function: INVALID_VALUE for NULL,
-/// for a clock that was destroyed, and for an object of another kind.
+/// A clock belongs to one thread at a time. Besides what is said at each function: INVALID_VALUE for NULL, for a clock
+/// that was destroyed, and for an object of another kind.
 #ifndef DOCA_CLOCK_H_
 #define DOCA_CLOCK_H_
 

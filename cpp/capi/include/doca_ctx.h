@@ -2,8 +2,11 @@
 ///
 /// A context is idle, starting, running or stopping. It is configured while idle, takes tasks while running, and
 /// becomes idle again when it was stopped and every task has come back and been freed. Besides what is said at each
-/// function: INVALID_VALUE for NULL, for an object that was destroyed, and for one of another kind. The thread of its
-/// progress engine.
+/// function: INVALID_VALUE for NULL, for an object that was destroyed, and for one of another kind.
+///
+/// A context belongs to the thread of its progress engine. In another one doca_ctx_start() and doca_ctx_stop() answer
+/// NOT_PERMITTED. The other functions, and those that take tasks, do not look at the thread, and their behaviour is
+/// undefined there, except that a library built with checks (PYDOCA_CHECKS) gives no task.
 #ifndef DOCA_CTX_H_
 #define DOCA_CTX_H_
 

@@ -75,7 +75,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_log_backend_set_sdk_level(struct doca_log_ba
 DOCA_EXPERIMENTAL doca_error_t doca_log_register_source(const char* source_name, int* source);
 DOCA_EXPERIMENTAL doca_error_t doca_log_unregister_source(int source);
 
-/// Logs a message of the program; file, line and func may be shown with it. The macros below call it.
+/// Logs a message of the program; file, line and func may be shown with it. The macros below call it. INVALID_VALUE for
+/// DOCA_LOG_LEVEL_DISABLE and for a number that is not a level.
 DOCA_EXPERIMENTAL doca_error_t doca_log(uint32_t level, int source, const char* file, int line, const char* func,
                                         const char* format, ...) __attribute__((format(printf, 6, 7)));
 

@@ -1,8 +1,13 @@
 /// Progress engines, which deliver the completions of their contexts, and what all tasks have in common.
 ///
-/// An engine belongs to the first thread that uses it, with its contexts, their tasks and the bufs of these. Besides
-/// what is said at each function: INVALID_VALUE for NULL, for an engine that was destroyed and for an object of another
-/// kind.
+/// An engine belongs to the first thread that uses it, with its contexts, their tasks and the bufs of these. In another
+/// thread doca_pe_connect_ctx(), doca_pe_set_event_mode() and the functions that submit answer NOT_PERMITTED, and
+/// doca_pe_progress() does nothing. The other functions do not look at the thread, and their behaviour is undefined in
+/// another one, except that a library built with checks (PYDOCA_CHECKS) refuses doca_task_free() there.
+///
+/// Besides what is said at each function: INVALID_VALUE for NULL, for an engine that was destroyed and for an object of
+/// another kind in its place, and for a task that was freed while its context still runs. An object of another kind in
+/// the place of a task is undefined behaviour.
 #ifndef DOCA_PE_H_
 #define DOCA_PE_H_
 
@@ -26,7 +31,8 @@ struct doca_task_batch;  ///< tasks of one kind that are submitted together; no 
 enum doca_pe_event_mode {
   DOCA_PE_EVENT_PROGRESS_SELECTIVE = 0,
   DOCA_PE_EVENT_PROGRESS_ALL = 1,
-  DOCA_PE_EVENT_MODE_PROGRESS_SELECTIVE = 0,  // the same in the spelling of the enumeration's name
+  // The reference leaves open which prefix they have, so both compile.
+  DOCA_PE_EVENT_MODE_PROGRESS_SELECTIVE = 0,
   DOCA_PE_EVENT_MODE_PROGRESS_ALL = 1
 };
 

@@ -51,7 +51,8 @@ struct TaskStats {
 /// | claimed | a running graph's, which keeps its bufs; freeing it fails its graph | by submission, or by free() |
 ///
 /// After its callback a task is submitted again or freed, in the callback or later. A context that stops waits for the
-/// tasks that are not free; the tasks are destroyed when it reaches idle.
+/// tasks that are not free. It keeps the tasks until it starts again or ends: submit(), try_submit() and free() answer
+/// bad_state until then.
 ///
 /// Thread safety: the thread of the context's progress engine; ProgressEngine::submit_threadsafe() is for others. In
 /// another one submit() answers not_permitted. So do free() and the functions that take a task in builds with the

@@ -66,7 +66,7 @@ class PendingImport::Node final : private detail::ReadyNode, private ProgressEng
 
   void conclude() {
     if (!is_over_) {
-      throw Error(Status::in_progress, "import: the exporting process has not answered yet; progress until is_over()");
+      throw Error(Status::in_progress, "import: the exporting process has not answered yet; progress until it is over");
     }
     if (std::exchange(is_concluded_, true)) {
       throw Error(Status::bad_state, "import: its result was taken already; begin another");

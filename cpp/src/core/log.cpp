@@ -284,8 +284,9 @@ std::shared_ptr<Sink> Sink::syslog(Family family, const std::string& name) {
 void Sink::expect(Family family, std::string_view attempt) const {
   if (family_ == family) return;
   const bool engine = family_ == Family::engine;
-  throw Error(Status::not_supported, concat("cannot ", attempt, " of an ", engine ? "engine" : "application",
-                                            " sink; it has ", engine ? "an sdk level" : "lower and upper limits"));
+  throw Error(Status::not_supported,
+              concat("cannot ", attempt, " of a log backend for ", engine ? "the library's" : "the program's",
+                     " messages; it has ", engine ? "one limit, its SDK level" : "a lower and an upper limit"));
 }
 
 void Sink::set_lower_limit(Level level) {
@@ -301,7 +302,7 @@ void Sink::set_upper_limit(Level level) {
 }
 
 void Sink::set_sdk_level(Level level) {
-  expect(Family::engine, "set the sdk level");
+  expect(Family::engine, "set the SDK level");
   check(level);
   Sinks::all().set_lower(*this, level);
 }
@@ -327,7 +328,7 @@ Level Sink::upper_limit() const {
 }
 
 Level Sink::sdk_level() const {
-  expect(Family::engine, "get the sdk level");
+  expect(Family::engine, "get the SDK level");
   return lower_;
 }
 

@@ -344,11 +344,11 @@ void ProgressEngine::take_over() noexcept {
 
 std::string ProgressEngine::describe_thread() const {
   if (forks_ != detail::fork_count()) {
-    return detail::concat("the progress engine belongs to the process that forked this one (pid ", ::getpid(),
-                          "); make a new one after fork");
+    return detail::concat("the progress engine belongs to the process that forked this one, and this is process ",
+                          ::getpid(), "; make a new one after fork");
   }
   return detail::concat("the progress engine belongs to thread ", owner_tid_, ", this is thread ", ::gettid(),
-                        "; use it there, or release it there first (release_thread)");
+                        "; use it there, as long as that thread has not released it");
 }
 
 void ProgressEngine::require_thread(std::string_view verb, std::string_view object) {

@@ -17,7 +17,8 @@
 namespace pydoca::detail {
 
 /// All tasks of one kind in one context: their configuration, and the tasks that are not taken. Context::start()
-/// makes the tasks, in one block of memory, and the end of the run destroys them; in between nothing is allocated.
+/// makes the tasks, in one block of memory; in the run nothing is allocated. At its end every task is free, and stays
+/// in memory until the next start or the end of the context, so that a program that still has one gets bad_state.
 class TaskPool {
  public:
   TaskPool() = default;
@@ -40,18 +41,21 @@ class TaskPool {
   /// Never null in a configured pool.
   Task::Callback callback(Status status) const noexcept { return status == Status::success ? on_success_ : on_error_; }
 
-  /// Makes the tasks, each as T(context, *this, kind).
+  /// Makes the tasks, each as T(context, *this, kind), in place of those of the last run.
   template <std::derived_from<Task> T, class C>
   void open(C& context, std::size_t kind) {
+    block_.reset();
     auto block = std::make_unique<BlockOf<T>>(num_tasks_, context, *this, kind);
     for (std::uint32_t i = num_tasks_; i-- > 0;) {
       put(block->task(i));
     }
     block_ = std::move(block);
   }
-  /// Destroys the tasks.
+  /// Frees the tasks that are taken, and gives none from now on.
   void close() noexcept {
-    block_.reset();
+    if (block_ != nullptr) {
+      block_->retire();
+    }
     free_ = nullptr;
   }
 
@@ -81,7 +85,12 @@ class TaskPool {
  private:
   struct Block {
     virtual ~Block() = default;
+    virtual void retire() noexcept = 0;
   };
+  static void retire(Task& task) noexcept {
+    task.state_ = Task::State::free;
+    task.forget();
+  }
   template <class T>
   class BlockOf final : public Block {
    public:
@@ -95,6 +104,11 @@ class TaskPool {
     ~BlockOf() override {
       for (std::uint32_t i = 0; i < count_; ++i) {
         task(i).~T();
+      }
+    }
+    void retire() noexcept override {
+      for (std::uint32_t i = 0; i < count_; ++i) {
+        TaskPool::retire(task(i));
       }
     }
     BlockOf(const BlockOf&) = delete;
@@ -139,7 +153,7 @@ class ContextTasks {
     }
     return num_kinds;
   }
-  /// Destroys the tasks of all kinds.
+  /// Ends the use of the tasks of all kinds.
   static void close(Context& context) noexcept {
     for (std::size_t kind = 0; kind < context.num_pools_; ++kind) {
       context.pools_[kind].close();

@@ -44,7 +44,7 @@ constexpr char upper_case(char letter) noexcept {
 [[noreturn]] void refuse_relaxing(std::string_view limit, Level now, Level asked) {
   throw Error(Status::not_permitted,
               pydoca::detail::concat("cannot relax the strict ", limit, " log limit from ", level_name(now), " to ",
-                                     level_name(asked), "; open another sink for that"));
+                                     level_name(asked), "; make another log backend for that"));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include "files.h"
 
+#include <arpa/inet.h>
 #include <doca_log.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 DOCA_LOG_REGISTER(EXAMPLES::RDMA);
@@ -87,6 +89,7 @@ static doca_error_t destroy_context(struct rdma_end* end) {
 
 doca_error_t rdma_end_destroy(struct rdma_end* end) {
   doca_error_t result = destroy_context(end);
+  if (end->details[0] != '\0') remove(end->details);
   if (end->inventory != NULL) {
     const doca_error_t destroyed = doca_buf_inventory_destroy(end->inventory);
     DOCA_ERROR_PROPAGATE(result, destroyed);
@@ -100,20 +103,89 @@ doca_error_t rdma_end_destroy(struct rdma_end* end) {
   return result;
 }
 
+static void rest(long milliseconds) {
+  const struct timespec pause = {.tv_nsec = milliseconds * 1000000};
+  nanosleep(&pause, NULL);
+}
+
+// The file may be one that an earlier program has left: then nobody answers for the details, until it is replaced.
+static doca_error_t connect_by_file(struct rdma_end* end, const char* path) {
+  char details[4096];
+  size_t size = 0;
+  doca_error_t result = DOCA_ERROR_CONNECTION_ABORTED;
+  for (int look = 0; look < patience * 10 && result == DOCA_ERROR_CONNECTION_ABORTED; look++) {
+    if (look > 0) rest(100);
+    result = read_file(path, patience, details, sizeof details, &size);
+    if (result == DOCA_SUCCESS) result = doca_rdma_connect(end->rdma, details, size, end->connection);
+  }
+  return result;
+}
+
 doca_error_t rdma_end_meet(struct rdma_end* end, const char* directory, const char* own, const char* peer) {
   char path[512];
-  char details[4096];
   const void* exported = NULL;
   size_t size = 0;
   doca_error_t result = doca_rdma_export(end->rdma, &exported, &size, &end->connection);
   if (result != DOCA_SUCCESS) return result;
-  path_in(directory, own, path, sizeof path);
-  result = write_file(path, exported, size);
+  path_in(directory, own, end->details, sizeof end->details);
+  result = write_file(end->details, exported, size);
   if (result != DOCA_SUCCESS) return result;
   path_in(directory, peer, path, sizeof path);
-  result = read_file(path, patience, details, sizeof details, &size);
+  return connect_by_file(end, path);
+}
+
+// Where a peer finds this end: the IPv4 address of the device, or its GID where it has none.
+static doca_error_t address_of(const struct rdma_end* end, char* text, size_t size) {
+  const struct doca_devinfo* info = doca_dev_as_devinfo(end->dev);
+  struct doca_rdma_gid gid;
+  uint8_t ipv4[4];
+  uint32_t index = 0;
+  if (doca_devinfo_get_ipv4_addr(info, ipv4, sizeof ipv4) == DOCA_SUCCESS) {
+    return inet_ntop(AF_INET, ipv4, text, (socklen_t)size) != NULL ? DOCA_SUCCESS : DOCA_ERROR_TOO_BIG;
+  }
+  doca_error_t result = doca_rdma_get_gid_index(end->rdma, &index);
+  if (result == DOCA_SUCCESS) result = doca_rdma_cap_get_gid(info, index, 1, &gid);
   if (result != DOCA_SUCCESS) return result;
-  return doca_rdma_connect(end->rdma, details, size, end->connection);
+  return inet_ntop(AF_INET6, gid.raw, text, (socklen_t)size) != NULL ? DOCA_SUCCESS : DOCA_ERROR_TOO_BIG;
+}
+
+doca_error_t rdma_end_listen(struct rdma_end* end, uint16_t port) {
+  char address[INET6_ADDRSTRLEN];
+  doca_error_t result = address_of(end, address, sizeof address);
+  if (result == DOCA_SUCCESS) result = doca_rdma_start_listen_to_port(end->rdma, port);
+  if (result != DOCA_SUCCESS) return result;
+  printf("listening: %s %d\n", address, port);
+  fflush(stdout);
+  result = rdma_end_wait(end, &end->is_connected);
+  const doca_error_t stopped = doca_rdma_stop_listen_to_port(end->rdma, port);
+  return result == DOCA_SUCCESS ? stopped : result;
+}
+
+static doca_error_t try_address(struct rdma_end* end, struct doca_rdma_addr* addr) {
+  end->failure = DOCA_SUCCESS;
+  const doca_error_t result = doca_rdma_connect_to_addr(end->rdma, addr, (union doca_data){.u64 = 0});
+  return result == DOCA_SUCCESS ? rdma_end_wait(end, &end->is_connected) : result;
+}
+
+doca_error_t rdma_end_connect_to(struct rdma_end* end, const char* address, uint16_t port) {
+  const bool is_gid = strchr(address, ':') != NULL;
+  struct doca_rdma_addr* addr = NULL;
+  doca_error_t result =
+      doca_rdma_addr_create(is_gid ? DOCA_RDMA_ADDR_TYPE_GID : DOCA_RDMA_ADDR_TYPE_IPv4, address, port, &addr);
+  if (result != DOCA_SUCCESS) return result;
+  result = try_address(end, addr);
+  for (int attempt = 0; attempt < patience * 10 && result == DOCA_ERROR_CONNECTION_ABORTED; attempt++) {
+    rest(100);
+    result = try_address(end, addr);
+  }
+  doca_rdma_addr_destroy(addr);
+  return result;
+}
+
+doca_error_t rdma_end_disconnect(struct rdma_end* end) {
+  const doca_error_t result = doca_rdma_connection_disconnect(end->connection);
+  if (result == DOCA_SUCCESS) rdma_end_wait_for_disconnection(end);
+  return result;
 }
 
 void rdma_end_note(struct doca_task* task, union doca_data task_data) {

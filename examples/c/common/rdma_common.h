@@ -19,6 +19,7 @@ struct rdma_end {
   struct doca_rdma_connection* connection;  // one, which takes tasks while is_connected
   bool is_connected;
   doca_error_t failure;  // why the connection could not be made
+  char details[512];     // the path of the file with the details of the connection, or ""
 };
 
 // What a task tells when it has completed: its user data.
@@ -35,8 +36,14 @@ doca_error_t rdma_end_start(struct rdma_end* end);
 doca_error_t rdma_end_destroy(struct rdma_end* end);
 
 // Exports a connection, whose details it writes to DIRECTORY/own, and connects it to that whose details the peer
-// writes to DIRECTORY/peer.
+// writes to DIRECTORY/peer. A file that an earlier program has left there is waited out.
 doca_error_t rdma_end_meet(struct rdma_end* end, const char* directory, const char* own, const char* peer);
+// Prints the address of the device, and waits for a peer that connects to this port of it.
+doca_error_t rdma_end_listen(struct rdma_end* end, uint16_t port);
+// Connects to a peer that listens there, or will soon. address: IPv4, or a GID.
+doca_error_t rdma_end_connect_to(struct rdma_end* end, const char* address, uint16_t port);
+// Ends a connection by address, and waits for its end.
+doca_error_t rdma_end_disconnect(struct rdma_end* end);
 
 // Stores the outcome of a task in its user data, and frees it.
 void rdma_end_note(struct doca_task* task, union doca_data task_data);

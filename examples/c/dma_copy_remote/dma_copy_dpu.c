@@ -7,6 +7,7 @@
 
 #include <doca_log.h>
 #include <stdio.h>
+#include <time.h>
 
 #ifndef DOCA_ARCH_DPU
 #error "This program is for the DPU; build it with the DPU's SDK"
@@ -30,10 +31,23 @@ struct resources {
   struct region local;
 };
 
-static doca_error_t create(const struct descriptors* host, struct resources* all) {
+// The files may be of a host that has ended: then nobody lends that memory, until the files are replaced.
+static doca_error_t import(const char* directory, struct descriptors* host, struct resources* all) {
+  const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+  doca_error_t result = DOCA_ERROR_NOT_CONNECTED;
+  for (int look = 0; look < patience * 10 && result == DOCA_ERROR_NOT_CONNECTED; look++) {
+    if (look > 0) nanosleep(&pause, NULL);
+    result = read_descriptors(directory, patience, host);
+    if (result != DOCA_SUCCESS) return result;
+    result = doca_mmap_create_from_export(NULL, host->export_desc, host->export_len, all->dev, &all->remote);
+  }
+  return result;
+}
+
+static doca_error_t create(const char* directory, struct descriptors* host, struct resources* all) {
   doca_error_t result = open_device(NULL, can_read_host, &all->dev);
   if (result != DOCA_SUCCESS) return result;
-  result = doca_mmap_create_from_export(NULL, host->export_desc, host->export_len, all->dev, &all->remote);
+  result = import(directory, host, all);
   if (result != DOCA_SUCCESS) return result;
   result = region_create(all->dev, host->length, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE, &all->local);
   if (result != DOCA_SUCCESS) return result;
@@ -84,8 +98,7 @@ int main(int argc, char** argv) {
   struct descriptors host = {0};
   struct resources all = {0};
   doca_error_t result = start_logging();
-  if (result == DOCA_SUCCESS) result = read_descriptors(directory, patience, &host);
-  if (result == DOCA_SUCCESS) result = create(&host, &all);
+  if (result == DOCA_SUCCESS) result = create(directory, &host, &all);
   if (result == DOCA_SUCCESS) result = copy(&host, &all);
   if (result == DOCA_SUCCESS) printf("read from the host: %.*s\n", (int)all.local.size, all.local.memory);
   if (result == DOCA_SUCCESS) result = tell_host(directory);

@@ -5,22 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static doca_error_t connect_to(struct rdma_end* end, const char* address, uint16_t port) {
-  struct doca_rdma_addr* addr = NULL;
-  doca_error_t result = doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, address, port, &addr);
-  if (result != DOCA_SUCCESS) return result;
-  result = doca_rdma_connect_to_addr(end->rdma, addr, (union doca_data){.u64 = 0});
-  if (result == DOCA_SUCCESS) result = rdma_end_wait(end, &end->is_connected);
-  doca_rdma_addr_destroy(addr);
-  return result;
-}
-
-static doca_error_t disconnect(struct rdma_end* end) {
-  const doca_error_t result = doca_rdma_connection_disconnect(end->connection);
-  if (result == DOCA_SUCCESS) rdma_end_wait_for_disconnection(end);
-  return result;
-}
-
 int main(int argc, char** argv) {
   const uint16_t port = (uint16_t)(argc > 2 ? atoi(argv[2]) : 13579);
   const char* text = argc > 3 ? argv[3] : "This text came to an address";
@@ -33,10 +17,10 @@ int main(int argc, char** argv) {
   if (result == DOCA_SUCCESS) result = rdma_end_create(NULL, 1024, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE, &end);
   if (result == DOCA_SUCCESS) result = rdma_message_configure(&end);
   if (result == DOCA_SUCCESS) result = rdma_end_start(&end);
-  if (result == DOCA_SUCCESS) result = connect_to(&end, argv[1], port);
+  if (result == DOCA_SUCCESS) result = rdma_end_connect_to(&end, argv[1], port);
   if (result == DOCA_SUCCESS) result = rdma_message_send(&end, text, 42);
   if (result == DOCA_SUCCESS) printf("sent: %s\n", text);
-  if (result == DOCA_SUCCESS) result = disconnect(&end);
+  if (result == DOCA_SUCCESS) result = rdma_end_disconnect(&end);
   const doca_error_t destroyed = rdma_end_destroy(&end);
   DOCA_ERROR_PROPAGATE(result, destroyed);
   return exit_status("rdma_client", result);

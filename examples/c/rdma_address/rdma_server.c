@@ -5,26 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void print_address(const struct rdma_end* end, uint16_t port) {
-  uint8_t address[4];
-  if (doca_devinfo_get_ipv4_addr(doca_dev_as_devinfo(end->dev), address, sizeof address) == DOCA_SUCCESS) {
-    printf("listening: %d.%d.%d.%d %d\n", address[0], address[1], address[2], address[3], port);
-    fflush(stdout);
-  }
-}
-
 static doca_error_t serve(struct rdma_end* end, uint16_t port) {
   struct receipt receipt;
   uint32_t number = 0;
   doca_error_t result = rdma_message_post(end, &receipt);
-  if (result == DOCA_SUCCESS) result = doca_rdma_start_listen_to_port(end->rdma, port);
-  if (result != DOCA_SUCCESS) return result;
-  print_address(end, port);
-  result = rdma_message_wait(end, &receipt, &number);
+  if (result == DOCA_SUCCESS) result = rdma_end_listen(end, port);
+  if (result == DOCA_SUCCESS) result = rdma_message_wait(end, &receipt, &number);
   if (result != DOCA_SUCCESS) return result;
   printf("received with the number %u: %s\n", number, end->region.memory);
   rdma_end_wait_for_disconnection(end);
-  return doca_rdma_stop_listen_to_port(end->rdma, port);
+  return DOCA_SUCCESS;
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,6 @@
 // Writes a text into the memory of rdma_responder, which was told the same directory, reads it back, and adds to its
-// counter. rdma_requester DIRECTORY [TEXT]
+// counter. It connects to the address at which the responder listens; otherwise both exchange the details of their
+// connection by files. rdma_requester DIRECTORY [TEXT [ADDRESS PORT]]
 
 #include "files.h"
 #include "memory.h"
@@ -7,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { patience = 30 };
@@ -143,6 +145,12 @@ static doca_error_t request(struct rdma_end* end, const char* directory, const c
   return result;
 }
 
+// place: an address and a port, or NULL.
+static doca_error_t meet(struct rdma_end* end, const char* directory, char** place) {
+  return place != NULL ? rdma_end_connect_to(end, place[0], (uint16_t)atoi(place[1]))
+                       : rdma_end_meet(end, directory, "requester", "responder");
+}
+
 int main(int argc, char** argv) {
   const char* directory = argc > 1 ? argv[1] : ".";
   const char* text = argc > 2 ? argv[2] : "This text was written by RDMA";
@@ -153,7 +161,7 @@ int main(int argc, char** argv) {
   }
   if (result == DOCA_SUCCESS) result = configure(&end);
   if (result == DOCA_SUCCESS) result = rdma_end_start(&end);
-  if (result == DOCA_SUCCESS) result = rdma_end_meet(&end, directory, "requester", "responder");
+  if (result == DOCA_SUCCESS) result = meet(&end, directory, argc > 4 ? argv + 3 : NULL);
   if (result == DOCA_SUCCESS) result = request(&end, directory, text);
   const doca_error_t destroyed = rdma_end_destroy(&end);
   DOCA_ERROR_PROPAGATE(result, destroyed);

@@ -1,4 +1,5 @@
-// The SHA-256 digest of a text, as a whole and piece by piece. BlueField-2 has this engine.
+// The SHA-256 digest of a text, as a whole and piece by piece. BlueField-2 has this engine; the
+// simulated machine has such cards with PYDOCA_PROFILE=bluefield2 in the environment.
 
 #include "common.h"
 
@@ -12,7 +13,8 @@
 
 DOCA_LOG_REGISTER(SHA_DIGEST);
 
-enum { algorithm = DOCA_SHA_ALGORITHM_SHA256, digest_size = 32, log_num_tasks = 0 };  // 2^0: one task of each kind
+enum { digest_size = 32, log_num_tasks = 0 };  // 2^0: one task of each kind
+static const enum doca_sha_algorithm algorithm = DOCA_SHA_ALGORITHM_SHA256;
 
 struct resources {
   struct doca_dev* dev;
@@ -61,6 +63,9 @@ static doca_error_t start_sha(struct resources* all) {
 
 static doca_error_t create(const char* text, struct resources* all) {
   doca_error_t result = open_device(NULL, is_suitable, &all->dev);
+  if (result == DOCA_ERROR_NOT_FOUND) {
+    DOCA_LOG_ERR("BlueField-2 has an engine for SHA: set PYDOCA_PROFILE=bluefield2 for simulated cards of this kind");
+  }
   if (result != DOCA_SUCCESS) return result;
   result = region_create(all->dev, strlen(text), DOCA_ACCESS_FLAG_LOCAL_READ_ONLY, &all->text);
   if (result != DOCA_SUCCESS) return result;

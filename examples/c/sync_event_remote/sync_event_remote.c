@@ -10,6 +10,7 @@
 #include <doca_sync_event.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 DOCA_LOG_REGISTER(SYNC_EVENT_REMOTE);
 
@@ -103,15 +104,20 @@ static doca_error_t is_suitable(const struct doca_devinfo* info) {
   return doca_sync_event_cap_is_create_from_export_supported(info);
 }
 
+// The file may be of a host that has ended: then nobody has that event, until the file is replaced.
 static doca_error_t import_event(const char* directory, const char* name, struct doca_dev* dev,
                                  struct doca_sync_event** event) {
+  const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
   uint8_t data[event_export_size];
   size_t length = 0;
   char path[512];
   path_in(directory, name, path, sizeof path);
-  doca_error_t result = read_file(path, patience, data, sizeof data, &length);
-  if (result != DOCA_SUCCESS) return result;
-  result = doca_sync_event_create_from_export(dev, data, length, event);
+  doca_error_t result = DOCA_ERROR_NOT_CONNECTED;
+  for (int look = 0; look < patience * 10 && result == DOCA_ERROR_NOT_CONNECTED; look++) {
+    if (look > 0) nanosleep(&pause, NULL);
+    result = read_file(path, patience, data, sizeof data, &length);
+    if (result == DOCA_SUCCESS) result = doca_sync_event_create_from_export(dev, data, length, event);
+  }
   return result == DOCA_SUCCESS ? doca_sync_event_start(*event) : result;
 }
 

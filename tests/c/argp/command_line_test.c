@@ -37,6 +37,20 @@ CASE(argp, a_text_may_begin_with_a_dash) {
   check_calls("--device=-f", "device=-f ");
 }
 
+CASE(argp, a_text_may_end_with_the_name_of_a_flag) {
+  check_calls("-d sh", "device=sh ");
+  check_calls("-d al", "device=al ");
+  check_calls("-d ah", "device=ah ");
+  check_calls("-d .h", "device=.h ");
+  check_calls("-d 0h=3", "device=0h=3 ");
+  check_calls("-d fs -s 7", "device=fs size=7 ");
+  check_calls("-d -", "device=- ");
+  check_calls("-d --", "device=-- ");
+  CHECK_LINE("-d -h", DOCA_ERROR_INVALID_VALUE, "-d: <value> is missing");
+  CHECK_LINE("-d -h=3", DOCA_ERROR_INVALID_VALUE, "-d: <value> is missing");
+  CHECK_LINE("-d --json", DOCA_ERROR_INVALID_VALUE, "-d: <value> is missing");
+}
+
 CASE(argp, an_object_is_json_also_on_the_command_line) { check_calls("-o {\"a\":[1,2]}", "object={\"a\":[1,2]} "); }
 
 CASE(argp, values_of_the_wrong_type_are_refused) {
@@ -49,6 +63,10 @@ CASE(argp, values_of_the_wrong_type_are_refused) {
   CHECK_LINE("--size 2147483648", DOCA_ERROR_INVALID_VALUE, "--size");
   CHECK_LINE("--size -2147483649", DOCA_ERROR_INVALID_VALUE, "--size");
   CHECK_LINE("--size 99999999999999999999", DOCA_ERROR_INVALID_VALUE, "--size");
+  CHECK_LINE("-s 99999999999", DOCA_ERROR_INVALID_VALUE, "-s: 99999999999 is beyond the range of an int");
+  CHECK_LINE("-s -99999999999", DOCA_ERROR_INVALID_VALUE, "-s: -99999999999 is beyond the range of an int");
+  CHECK_LINE("-s=0x1000000000000000000", DOCA_ERROR_INVALID_VALUE,
+             "-s: 0x1000000000000000000 is beyond the range of an int");
   CHECK_LINE("--fast=true", DOCA_ERROR_INVALID_VALUE, "--fast: it takes no value");
   CHECK_LINE("-o [1]", DOCA_ERROR_INVALID_VALUE, "-o");
   CHECK_LINE("-o {", DOCA_ERROR_INVALID_VALUE, "-o");

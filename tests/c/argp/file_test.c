@@ -79,6 +79,7 @@ CASE(argp_file, json_of_another_form_fails) {
   CHECK_FILE("[]", DOCA_ERROR_IO_FAILED, "not an object");
   CHECK_FILE("7", DOCA_ERROR_IO_FAILED, "not an object");
   CHECK_FILE("{\"flags\": {}}", DOCA_ERROR_IO_FAILED, "flags");
+  CHECK_FILE("{\"doca_dpdk_flags\": {}}", DOCA_ERROR_IO_FAILED, "DPDK's flags stand before --");
   CHECK_FILE("{\"doca_program_flags\": []}", DOCA_ERROR_IO_FAILED, "doca_program_flags");
   CHECK_FILE("{\"doca_program_flags\": {}, \"doca_program_flags\": {}}", DOCA_ERROR_INVALID_VALUE, "twice");
 }
@@ -92,6 +93,13 @@ CASE(argp_file, deep_nesting_fails) {
 
 CASE(argp_file, values_are_of_the_flags_type) {
   CHECK_FLAGS("{\"size\": \"7\"}", DOCA_ERROR_INVALID_VALUE, "size: it takes a whole number, not \"7\"");
+  CHECK_FLAGS("{\"size\": -99999999999}", DOCA_ERROR_INVALID_VALUE, "size: -99999999999 is beyond the range of an int");
+  CHECK_FLAGS("{\"size\": 18446744073709551615}", DOCA_ERROR_INVALID_VALUE,
+              "size: 18446744073709551615 is beyond the range of an int");
+  CHECK_FLAGS("{\"size\": -99999999999999999999}", DOCA_ERROR_INVALID_VALUE,
+              "size: a number of more than 64 bits is beyond the range of an int");
+  CHECK_FLAGS("{\"device\": 18446744073709551615}", DOCA_ERROR_INVALID_VALUE,
+              "device: it takes a text, not 18446744073709551615");
   CHECK_FLAGS("{\"size\": 1.5}", DOCA_ERROR_INVALID_VALUE, "size: it takes a whole number, not a fraction");
   CHECK_FLAGS("{\"size\": null}", DOCA_ERROR_INVALID_VALUE, "size");
   CHECK_FLAGS("{\"size\": true}", DOCA_ERROR_INVALID_VALUE, "size");

@@ -1,6 +1,6 @@
 /// A program whose callbacks write down what they got, for tests of its command line.
-#ifndef TESTS_C_PROGRAM_H_
-#define TESTS_C_PROGRAM_H_
+#ifndef TESTS_C_ARGP_PROGRAM_H
+#define TESTS_C_ARGP_PROGRAM_H
 
 #include <doca_argp.h>
 
@@ -53,10 +53,10 @@ const char* argp_file(const char* text);
     argp_close();                                                                              \
   } while (0)
 
-#define CHECK_CALLS(expected)                                                                                 \
-  do {                                                                                                        \
-    if (strcmp(argp_calls, expected) != 0)                                                                    \
-      c_case_fail(__FILE__, __LINE__, "the calls are \"%s\", not \"%s\"", argp_calls, (const char*)expected); \
+#define CHECK_CALLS(expected)                                                                                   \
+  do {                                                                                                          \
+    if (strcmp(argp_calls, expected) != 0)                                                                      \
+      c_case_fail(__FILE__, __LINE__, "the calls are \"%s\", not \"%s\"", argp_calls, (const char*)(expected)); \
   } while (0)
 
-#endif  // TESTS_C_PROGRAM_H_
+#endif  // TESTS_C_ARGP_PROGRAM_H

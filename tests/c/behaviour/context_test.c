@@ -1,6 +1,6 @@
 // What programs rely on of contexts: doca_ctx.h.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
 
 enum { size = 4096 };
 
@@ -41,7 +41,7 @@ CASE(context, a_stop_inside_of_a_callback_is_in_progress) {
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   progress_until_completed(&rig, 1);
   CHECK_STATUS(rig.answer, DOCA_ERROR_IN_PROGRESS);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   CHECK_EQUAL(rig.num_states, 3);
   CHECK_EQUAL(rig.states[1], DOCA_CTX_STATE_STOPPING);
   dma_rig_tear_down(&rig);
@@ -59,14 +59,14 @@ CASE(context, tasks_are_freed_in_callbacks_while_the_context_stops) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, stop_then_free, stop_then_free, 8);
   struct doca_buf* dst[8];
-  struct doca_buf* src = data_buf(&rig.stand, 0, 8);
+  struct doca_buf* src = stage_data(&rig.stage, 0, 8);
   for (size_t i = 0; i < 8; i++) {
-    dst[i] = room_buf(&rig.stand, 2048 + 8 * i, 8);
+    dst[i] = stage_room(&rig.stage, 2048 + 8 * i, 8);
     CHECK_OK(doca_task_submit(as_task(take_copy(&rig, src, dst[i]))));
   }
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_RUNNING);
-  while (rig.num_succeeded == 0) doca_pe_progress(rig.stand.pe);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_RUNNING);
+  while (rig.num_succeeded == 0) doca_pe_progress(rig.stage.pe);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   CHECK_STATUS(rig.answer, DOCA_ERROR_IN_PROGRESS);
   CHECK_EQUAL(rig.num_succeeded, 8);
   for (int i = 0; i < 8; i++) CHECK_OK(doca_buf_dec_refcount(dst[i], NULL));
@@ -79,11 +79,11 @@ CASE(context, a_stop_waits_for_tasks_that_are_not_free) {
   dma_rig_set_up(&rig, size, count_success, count_failure, 1);
   struct doca_task* task = as_task(take_copy(&rig, rig.src, rig.dst));
   CHECK_STATUS(doca_ctx_stop(rig.ctx), DOCA_ERROR_IN_PROGRESS);
-  for (int i = 0; i < 100; i++) doca_pe_progress(rig.stand.pe);
+  for (int i = 0; i < 100; i++) doca_pe_progress(rig.stage.pe);
   CHECK_EQUAL(state_of(rig.ctx), DOCA_CTX_STATE_STOPPING);
   CHECK_STATUS(doca_ctx_stop(rig.ctx), DOCA_ERROR_IN_PROGRESS);
   doca_task_free(task);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   dma_rig_tear_down(&rig);
 }
 
@@ -116,8 +116,8 @@ CASE(context, a_start_needs_a_configuration) {
   struct dma_rig rig;
   struct doca_dma* dma = NULL;
   dma_rig_configure(&rig, size, count_success, count_failure, 1);
-  CHECK_OK(doca_dma_create(rig.stand.dev, &dma));
-  CHECK_OK(doca_pe_connect_ctx(rig.stand.pe, doca_dma_as_ctx(dma)));
+  CHECK_OK(doca_dma_create(rig.stage.dev, &dma));
+  CHECK_OK(doca_pe_connect_ctx(rig.stage.pe, doca_dma_as_ctx(dma)));
   CHECK_STATUS(doca_ctx_start(doca_dma_as_ctx(dma)), DOCA_ERROR_INVALID_VALUE);
   CHECK_OK(doca_dma_destroy(dma));
   dma_rig_tear_down(&rig);
@@ -129,7 +129,7 @@ CASE(context, a_context_has_one_engine) {
   dma_rig_configure(&rig, size, count_success, count_failure, 1);
   CHECK_OK(doca_pe_create(&other));
   CHECK_STATUS(doca_pe_connect_ctx(other, rig.ctx), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_STATUS(doca_pe_connect_ctx(rig.stand.pe, rig.ctx), DOCA_ERROR_NOT_PERMITTED);
+  CHECK_STATUS(doca_pe_connect_ctx(rig.stage.pe, rig.ctx), DOCA_ERROR_NOT_PERMITTED);
   CHECK_OK(doca_ctx_start(rig.ctx));
   CHECK_STATUS(doca_pe_connect_ctx(other, rig.ctx), DOCA_ERROR_BAD_STATE);
   CHECK_OK(doca_pe_destroy(other));
@@ -140,11 +140,11 @@ CASE(context, what_runs_is_not_destroyed) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, count_success, count_failure, 1);
   CHECK_STATUS(doca_dma_destroy(rig.dma), DOCA_ERROR_IN_USE);
-  CHECK_STATUS(doca_pe_destroy(rig.stand.pe), DOCA_ERROR_IN_USE);
+  CHECK_STATUS(doca_pe_destroy(rig.stage.pe), DOCA_ERROR_IN_USE);
   CHECK_OK(doca_ctx_stop(rig.ctx));
   // Stopping is not enough: the context must be gone.
-  CHECK_STATUS(doca_pe_destroy(rig.stand.pe), DOCA_ERROR_IN_USE);
-  CHECK_STATUS(doca_dev_close(rig.stand.dev), DOCA_ERROR_IN_USE);
+  CHECK_STATUS(doca_pe_destroy(rig.stage.pe), DOCA_ERROR_IN_USE);
+  CHECK_STATUS(doca_dev_close(rig.stage.dev), DOCA_ERROR_IN_USE);
   dma_rig_tear_down(&rig);
 }
 
@@ -169,7 +169,7 @@ CASE(context, tasks_in_flight_are_counted) {
   struct doca_task* idle = as_task(take_copy(&rig, rig.src, rig.dst));
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   CHECK_OK(doca_ctx_get_num_inflight_tasks(rig.ctx, &of_context));
-  CHECK_OK(doca_pe_get_num_inflight_tasks(rig.stand.pe, &of_engine));
+  CHECK_OK(doca_pe_get_num_inflight_tasks(rig.stage.pe, &of_engine));
   CHECK_EQUAL(of_context, 1);
   CHECK_EQUAL(of_engine, 1);
   progress_until_completed(&rig, 1);

@@ -1,6 +1,6 @@
 // What programs rely on of the progress engine: doca_pe.h.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -46,21 +46,21 @@ CASE(engine, arming_with_work_pending_wakes_at_once) {
   dma_rig_set_up(&rig, size, count_success, count_failure, 1);
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   usleep(20000);
-  CHECK_OK(doca_pe_request_notification(rig.stand.pe));
-  CHECK(is_readable(handle_of(rig.stand.pe), 0));
-  CHECK_OK(doca_pe_clear_notification(rig.stand.pe, handle_of(rig.stand.pe)));
-  CHECK_EQUAL(doca_pe_progress(rig.stand.pe), 1);
+  CHECK_OK(doca_pe_request_notification(rig.stage.pe));
+  CHECK(is_readable(handle_of(rig.stage.pe), 0));
+  CHECK_OK(doca_pe_clear_notification(rig.stage.pe, handle_of(rig.stage.pe)));
+  CHECK_EQUAL(doca_pe_progress(rig.stage.pe), 1);
   CHECK_EQUAL(rig.num_succeeded, 1);
   dma_rig_tear_down(&rig);
 }
 
 static void run_event_loop(struct dma_rig* rig, int num_completed) {
-  const int handle = handle_of(rig->stand.pe);
+  const int handle = handle_of(rig->stage.pe);
   while (rig->num_succeeded + rig->num_failed < num_completed) {
-    CHECK_OK(doca_pe_request_notification(rig->stand.pe));
+    CHECK_OK(doca_pe_request_notification(rig->stage.pe));
     CHECK(is_readable(handle, -1));
-    CHECK_OK(doca_pe_clear_notification(rig->stand.pe, 0));
-    while (doca_pe_progress(rig->stand.pe) != 0) {
+    CHECK_OK(doca_pe_clear_notification(rig->stage.pe, 0));
+    while (doca_pe_progress(rig->stage.pe) != 0) {
     }
   }
 }
@@ -88,10 +88,10 @@ CASE(engine, a_loop_that_sleeps_misses_no_small_copy) {
 CASE(engine, a_loop_that_sleeps_misses_no_large_copy) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, large, copy_again, count_failure, 1);
-  memset(rig.stand.memory, 'x', large / 2);
+  memset(rig.stage.memory, 'x', large / 2);
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   run_event_loop(&rig, 50);
-  CHECK_EQUAL(rig.stand.memory[large - 1], 'x');
+  CHECK_EQUAL(rig.stage.memory[large - 1], 'x');
   dma_rig_tear_down(&rig);
 }
 
@@ -100,7 +100,7 @@ CASE(engine, both_event_modes_wake) {
   for (int i = 0; i < 2; i++) {
     struct dma_rig rig;
     dma_rig_set_up(&rig, large, copy_again, count_failure, 1);
-    CHECK_OK(doca_pe_set_event_mode(rig.stand.pe, modes[i]));
+    CHECK_OK(doca_pe_set_event_mode(rig.stage.pe, modes[i]));
     CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
     run_event_loop(&rig, 50);
     dma_rig_tear_down(&rig);
@@ -111,34 +111,34 @@ CASE(engine, both_event_modes_wake) {
 CASE(engine, progress_all_needs_no_clearing) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, large, copy_again, count_failure, 1);
-  CHECK_OK(doca_pe_set_event_mode(rig.stand.pe, DOCA_PE_EVENT_PROGRESS_ALL));
+  CHECK_OK(doca_pe_set_event_mode(rig.stage.pe, DOCA_PE_EVENT_PROGRESS_ALL));
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   while (rig.num_succeeded < 50) {
-    CHECK_OK(doca_pe_request_notification(rig.stand.pe));
-    CHECK(is_readable(handle_of(rig.stand.pe), -1));
-    while (doca_pe_progress(rig.stand.pe) != 0) {
+    CHECK_OK(doca_pe_request_notification(rig.stage.pe));
+    CHECK(is_readable(handle_of(rig.stage.pe), -1));
+    while (doca_pe_progress(rig.stage.pe) != 0) {
     }
   }
-  CHECK_OK(doca_pe_request_notification(rig.stand.pe));
-  CHECK(!is_readable(handle_of(rig.stand.pe), 20));
+  CHECK_OK(doca_pe_request_notification(rig.stage.pe));
+  CHECK(!is_readable(handle_of(rig.stage.pe), 20));
   dma_rig_tear_down(&rig);
 }
 
 CASE(engine, a_call_of_progress_delivers_one_completion) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, count_success, count_failure, 4);
-  struct doca_buf* src = data_buf(&rig.stand, 0, 8);
+  struct doca_buf* src = stage_data(&rig.stage, 0, 8);
   struct doca_buf* dst[4];
   for (size_t i = 0; i < 4; i++) {
-    dst[i] = room_buf(&rig.stand, 2048 + 8 * i, 8);
+    dst[i] = stage_room(&rig.stage, 2048 + 8 * i, 8);
     CHECK_OK(doca_task_submit(as_task(take_copy(&rig, src, dst[i]))));
   }
   usleep(20000);
   for (int i = 1; i <= 4; i++) {
-    CHECK_EQUAL(doca_pe_progress(rig.stand.pe), 1);
+    CHECK_EQUAL(doca_pe_progress(rig.stage.pe), 1);
     CHECK_EQUAL(rig.num_succeeded, i);
   }
-  CHECK_EQUAL(doca_pe_progress(rig.stand.pe), 0);
+  CHECK_EQUAL(doca_pe_progress(rig.stage.pe), 0);
   for (int i = 0; i < 4; i++) CHECK_OK(doca_buf_dec_refcount(dst[i], NULL));
   CHECK_OK(doca_buf_dec_refcount(src, NULL));
   dma_rig_tear_down(&rig);
@@ -187,13 +187,13 @@ CASE(engine, a_callback_submits_to_another_context_of_its_engine) {
   struct dma_rig rig;
   struct two_contexts two = {NULL, NULL};
   dma_rig_set_up(&rig, size, submit_to_the_other, count_failure, 1);
-  CHECK_OK(doca_dma_create(rig.stand.dev, &two.second));
+  CHECK_OK(doca_dma_create(rig.stage.dev, &two.second));
   struct doca_ctx* second = doca_dma_as_ctx(two.second);
   CHECK_OK(doca_dma_task_memcpy_set_conf(two.second, submit_to_the_other, count_failure, 1));
   CHECK_OK(doca_ctx_set_user_data(second, (union doca_data){.ptr = &rig}));
-  CHECK_OK(doca_pe_connect_ctx(rig.stand.pe, second));
+  CHECK_OK(doca_pe_connect_ctx(rig.stage.pe, second));
   CHECK_OK(doca_ctx_start(second));
-  struct doca_buf* dst = room_buf(&rig.stand, 0, size / 2);
+  struct doca_buf* dst = stage_room(&rig.stage, 0, size / 2);
   struct doca_dma_task_memcpy* first = NULL;
   const union doca_data data = {.ptr = &two};
   CHECK_OK(doca_dma_task_memcpy_alloc_init(rig.dma, rig.src, rig.dst, data, &first));
@@ -201,7 +201,7 @@ CASE(engine, a_callback_submits_to_another_context_of_its_engine) {
   CHECK_OK(doca_task_submit(as_task(first)));
   progress_until_completed(&rig, 2);
   CHECK_EQUAL(rig.num_succeeded, 2);
-  stop_until_idle(rig.stand.pe, second);
+  stage_stop(&rig.stage, second);
   CHECK_OK(doca_dma_destroy(two.second));
   CHECK_OK(doca_buf_dec_refcount(dst, NULL));
   dma_rig_tear_down(&rig);

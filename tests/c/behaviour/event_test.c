@@ -1,6 +1,7 @@
 // Sync events in one process: doca_sync_event.h. Those of two processes stand in programs/.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
+#include "rig/side.h"
 
 #include <doca_sync_event.h>
 #include <pthread.h>
@@ -18,7 +19,7 @@ static struct doca_sync_event* new_event(struct doca_dev* dev) {
 }
 
 CASE(event, counts) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_sync_event* event = new_event(dev);
   uint64_t value = 9;
   CHECK_OK(doca_sync_event_start(event));
@@ -35,7 +36,7 @@ CASE(event, counts) {
 }
 
 CASE(event, waits_that_hold_return_at_once) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_sync_event* event = new_event(dev);
   CHECK_OK(doca_sync_event_start(event));
   CHECK_OK(doca_sync_event_update_set(event, 0x1234));
@@ -57,7 +58,7 @@ static void* set_later(void* event) {
 }
 
 CASE(event, wait_ends_by_the_update_of_another_thread) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_sync_event* event = new_event(dev);
   pthread_t thread;
   CHECK_OK(doca_sync_event_start(event));
@@ -70,7 +71,7 @@ CASE(event, wait_ends_by_the_update_of_another_thread) {
 }
 
 CASE(event, needs_its_locations) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_sync_event* event = NULL;
   CHECK_OK(doca_sync_event_create(&event));
   CHECK_STATUS(doca_sync_event_start(event), DOCA_ERROR_INVALID_VALUE);
@@ -99,7 +100,7 @@ CASE(event, of_a_gpu_or_a_dpa_is_refused) {
 }
 
 CASE(event, lies_in_the_programs_memory) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_sync_event* event = new_event(dev);
   static uint64_t word = 40;
   uint64_t value = 0;
@@ -115,7 +116,7 @@ CASE(event, lies_in_the_programs_memory) {
 }
 
 CASE(event, export_has_at_most_1024_bytes) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_sync_event* event = NULL;
   const uint8_t* blob = NULL;
   size_t length = 0;
@@ -296,7 +297,7 @@ CASE(event, masks_of_tasks_are_whole_bytes) {
 }
 
 CASE(event, capabilities_are_answered) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   const struct doca_devinfo* info = doca_dev_as_devinfo(dev);
   CHECK_OK(doca_sync_event_cap_task_get_is_supported(info));
   CHECK_OK(doca_sync_event_cap_is_export_to_remote_pci_supported(info));

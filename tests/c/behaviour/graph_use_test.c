@@ -1,6 +1,6 @@
 // Graphs of copies and functions: doca_graph.h.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
 
 #include <doca_graph.h>
 
@@ -45,7 +45,7 @@ static void failed(struct doca_graph_instance* instance, union doca_data instanc
 static void configure(struct graph_rig* rig) {
   memset(rig, 0, sizeof *rig);
   dma_rig_set_up(&rig->dma, size, count_success, count_failure, 4);
-  CHECK_OK(doca_graph_create(rig->dma.stand.pe, &rig->graph));
+  CHECK_OK(doca_graph_create(rig->dma.stage.pe, &rig->graph));
   CHECK_OK(doca_graph_set_conf(rig->graph, succeeded, failed, 2));
   CHECK_OK(doca_graph_set_user_data(rig->graph, (union doca_data){.ptr = rig}));
   CHECK_OK(doca_graph_node_create_from_ctx(rig->graph, rig->dma.ctx, &rig->copy));
@@ -74,7 +74,7 @@ static struct doca_graph_instance* new_instance(struct graph_rig* rig, struct do
 }
 
 static void progress_until(struct graph_rig* rig, int num_completed) {
-  while (rig->num_succeeded + rig->num_failed < num_completed) doca_pe_progress(rig->dma.stand.pe);
+  while (rig->num_succeeded + rig->num_failed < num_completed) doca_pe_progress(rig->dma.stage.pe);
 }
 
 CASE(graphs, run_again_and_again) {
@@ -134,7 +134,7 @@ CASE(graphs, fail_when_a_task_fails) {
   CHECK_OK(doca_graph_add_dependency(rig.graph, rig.function, second));
   CHECK_OK(doca_graph_start(rig.graph));
   CHECK_OK(doca_buf_set_data_len(rig.dma.src, 8));
-  struct doca_buf* empty = room_buf(&rig.dma.stand, 0, 8);
+  struct doca_buf* empty = stage_room(&rig.dma.stage, 0, 8);
   struct doca_dma_task_memcpy* task = take_copy(&rig.dma, rig.dma.src, rig.dma.dst);
   struct doca_dma_task_memcpy* other = take_copy(&rig.dma, empty, rig.dma.dst);
   struct doca_graph_instance* instance = new_instance(&rig, task);
@@ -200,7 +200,7 @@ CASE(graphs, need_a_context) {
   struct doca_graph* graph = NULL;
   struct doca_graph_node* node = NULL;
   configure(&rig);
-  CHECK_OK(doca_graph_create(rig.dma.stand.pe, &graph));
+  CHECK_OK(doca_graph_create(rig.dma.stage.pe, &graph));
   CHECK_OK(doca_graph_set_conf(graph, succeeded, failed, 1));
   CHECK_OK(doca_graph_node_create_from_user(graph, note_call, &node));
   CHECK_STATUS(doca_graph_start(graph), DOCA_ERROR_BAD_STATE);
@@ -245,7 +245,7 @@ CASE(graphs, run_graphs) {
   struct doca_graph_node* node = NULL;
   struct doca_graph_instance* run = NULL;
   set_up(&rig);
-  CHECK_OK(doca_graph_create(rig.dma.stand.pe, &outer));
+  CHECK_OK(doca_graph_create(rig.dma.stage.pe, &outer));
   CHECK_OK(doca_graph_set_conf(outer, succeeded, failed, 1));
   CHECK_OK(doca_graph_set_user_data(outer, (union doca_data){.ptr = &rig}));
   CHECK_OK(doca_graph_node_create_from_graph(outer, rig.graph, &node));

@@ -1,7 +1,7 @@
 // Wrong pointers: NULL, objects that were destroyed, objects of another kind. Where the reference says that the
 // behaviour is undefined, the call still answers, as long as the object can be recognised.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
 
 #include <doca_buf_pool.h>
 
@@ -55,18 +55,18 @@ CASE(handle, null_map_is_invalid) {
 }
 
 CASE(handle, null_buf_does_not_crash) {
-  struct stand stand;
+  struct stage stage;
   struct doca_buf* buf = NULL;
-  stand_set_up(&stand, size);
+  stage_open_for_dma(&stage, size);
   CHECK(doca_buf_inc_refcount(NULL, NULL) != DOCA_SUCCESS);
   CHECK(doca_buf_dec_refcount(NULL, NULL) != DOCA_SUCCESS);
   CHECK(doca_buf_reset_data_len(NULL) != DOCA_SUCCESS);
-  CHECK_STATUS(doca_buf_inventory_buf_get_by_data(NULL, stand.mmap, stand.memory, 8, &buf), DOCA_ERROR_INVALID_VALUE);
-  CHECK_STATUS(doca_buf_inventory_buf_get_by_data(stand.inventory, NULL, stand.memory, 8, &buf),
+  CHECK_STATUS(doca_buf_inventory_buf_get_by_data(NULL, stage.mmap, stage.memory, 8, &buf), DOCA_ERROR_INVALID_VALUE);
+  CHECK_STATUS(doca_buf_inventory_buf_get_by_data(stage.inventory, NULL, stage.memory, 8, &buf),
                DOCA_ERROR_INVALID_VALUE);
-  CHECK_STATUS(doca_buf_inventory_buf_get_by_data(stand.inventory, stand.mmap, stand.memory, 8, NULL),
+  CHECK_STATUS(doca_buf_inventory_buf_get_by_data(stage.inventory, stage.mmap, stage.memory, 8, NULL),
                DOCA_ERROR_INVALID_VALUE);
-  stand_tear_down(&stand);
+  stage_close(&stage);
 }
 
 CASE(handle, null_task_does_not_crash) {
@@ -104,39 +104,39 @@ CASE(handle, destroyed_twice_is_invalid) {
   CHECK_STATUS(doca_buf_inventory_destroy(inventory), DOCA_ERROR_INVALID_VALUE);
   dma_rig_configure(&rig, size, count_success, count_failure, 1);
   struct doca_dma* dma = NULL;
-  CHECK_OK(doca_dma_create(rig.stand.dev, &dma));
+  CHECK_OK(doca_dma_create(rig.stage.dev, &dma));
   CHECK_OK(doca_dma_destroy(dma));
   CHECK(doca_dma_destroy(dma) != DOCA_SUCCESS);
   dma_rig_tear_down(&rig);
 }
 
 CASE(handle, used_after_destroy_is_invalid) {
-  struct stand stand;
+  struct stage stage;
   struct doca_dma* dma = NULL;
   enum doca_ctx_states state = DOCA_CTX_STATE_IDLE;
   struct doca_dma_task_memcpy* task = NULL;
-  stand_set_up(&stand, size);
-  CHECK_OK(doca_dma_create(stand.dev, &dma));
+  stage_open_for_dma(&stage, size);
+  CHECK_OK(doca_dma_create(stage.dev, &dma));
   struct doca_ctx* ctx = doca_dma_as_ctx(dma);
   CHECK_OK(doca_dma_destroy(dma));
   CHECK_STATUS(doca_ctx_start(ctx), DOCA_ERROR_INVALID_VALUE);
   CHECK_STATUS(doca_ctx_stop(ctx), DOCA_ERROR_INVALID_VALUE);
   CHECK_STATUS(doca_ctx_get_state(ctx, &state), DOCA_ERROR_INVALID_VALUE);
-  CHECK_STATUS(doca_pe_connect_ctx(stand.pe, ctx), DOCA_ERROR_INVALID_VALUE);
+  CHECK_STATUS(doca_pe_connect_ctx(stage.pe, ctx), DOCA_ERROR_INVALID_VALUE);
   CHECK_STATUS(doca_dma_task_memcpy_set_conf(dma, count_success, count_failure, 1), DOCA_ERROR_INVALID_VALUE);
   CHECK(doca_dma_task_memcpy_alloc_init(dma, NULL, NULL, no_data, &task) != DOCA_SUCCESS);
-  stand_tear_down(&stand);
+  stage_close(&stage);
 }
 
 CASE(handle, of_another_kind_is_invalid) {
-  struct stand stand;
-  stand_set_up(&stand, size);
-  CHECK_STATUS(doca_mmap_start((struct doca_mmap*)(void*)stand.pe), DOCA_ERROR_INVALID_VALUE);
-  CHECK_STATUS(doca_pe_destroy((struct doca_pe*)(void*)stand.mmap), DOCA_ERROR_INVALID_VALUE);
-  CHECK_STATUS(doca_ctx_start((struct doca_ctx*)(void*)stand.mmap), DOCA_ERROR_INVALID_VALUE);
-  CHECK_STATUS(doca_dev_close((struct doca_dev*)(void*)stand.inventory), DOCA_ERROR_INVALID_VALUE);
-  CHECK_STATUS(doca_buf_inventory_stop((struct doca_buf_inventory*)(void*)stand.dev), DOCA_ERROR_INVALID_VALUE);
-  stand_tear_down(&stand);
+  struct stage stage;
+  stage_open_for_dma(&stage, size);
+  CHECK_STATUS(doca_mmap_start((struct doca_mmap*)(void*)stage.pe), DOCA_ERROR_INVALID_VALUE);
+  CHECK_STATUS(doca_pe_destroy((struct doca_pe*)(void*)stage.mmap), DOCA_ERROR_INVALID_VALUE);
+  CHECK_STATUS(doca_ctx_start((struct doca_ctx*)(void*)stage.mmap), DOCA_ERROR_INVALID_VALUE);
+  CHECK_STATUS(doca_dev_close((struct doca_dev*)(void*)stage.inventory), DOCA_ERROR_INVALID_VALUE);
+  CHECK_STATUS(doca_buf_inventory_stop((struct doca_buf_inventory*)(void*)stage.dev), DOCA_ERROR_INVALID_VALUE);
+  stage_close(&stage);
 }
 
 // The memory of a destroyed object serves again: an old pointer may then mean the new object, but not at once.
@@ -159,8 +159,8 @@ static void destroy_in_callback(struct doca_dma_task_memcpy* task, union doca_da
   (void)task_user_data;
   doca_task_free(as_task(task));
   rig->answer = doca_dma_destroy(rig->dma);
-  CHECK(doca_pe_destroy(rig->stand.pe) != DOCA_SUCCESS);
-  CHECK_EQUAL(doca_pe_progress(rig->stand.pe), 0);
+  CHECK(doca_pe_destroy(rig->stage.pe) != DOCA_SUCCESS);
+  CHECK_EQUAL(doca_pe_progress(rig->stage.pe), 0);
   rig->num_succeeded++;
 }
 

@@ -1,6 +1,6 @@
 // SHA, which cards like the BlueField-2 have: doca_sha.h.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
 
 #include <doca_sha.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const union doca_data no_data = {.u64 = 0};
 __attribute__((constructor)) static void choose_card(void) { setenv("PYDOCA_PROFILE", "bluefield2", 1); }
 
 struct sha_rig {
-  struct stand stand;
+  struct stage stage;
   struct doca_sha* sha;
   struct doca_ctx* ctx;
   struct doca_buf* src;
@@ -51,16 +51,16 @@ static doca_error_t has_sha(const struct doca_devinfo* info) {
 
 static void configure(struct sha_rig* rig) {
   memset(rig, 0, sizeof *rig);
-  stand_set_up_with(&rig->stand, open_first(has_sha), size);
-  CHECK_OK(doca_sha_create(rig->stand.dev, &rig->sha));
+  stage_open(&rig->stage, open_first(has_sha), size);
+  CHECK_OK(doca_sha_create(rig->stage.dev, &rig->sha));
   rig->ctx = doca_sha_as_ctx(rig->sha);
   CHECK_OK(doca_sha_task_hash_set_conf(rig->sha, count_hash, count_hash, log_num_tasks));
   CHECK_OK(doca_sha_task_partial_hash_set_conf(rig->sha, count_piece, count_piece, 0));
   CHECK_OK(doca_ctx_set_user_data(rig->ctx, (union doca_data){.ptr = rig}));
-  CHECK_OK(doca_pe_connect_ctx(rig->stand.pe, rig->ctx));
-  memcpy(rig->stand.memory, "abc", 3);
-  rig->src = data_buf(&rig->stand, 0, 3);
-  rig->dst = room_buf(&rig->stand, size / 2, 256);
+  CHECK_OK(doca_pe_connect_ctx(rig->stage.pe, rig->ctx));
+  memcpy(rig->stage.memory, "abc", 3);
+  rig->src = stage_data(&rig->stage, 0, 3);
+  rig->dst = stage_room(&rig->stage, size / 2, 256);
 }
 
 static void set_up(struct sha_rig* rig) {
@@ -69,11 +69,11 @@ static void set_up(struct sha_rig* rig) {
 }
 
 static void tear_down(struct sha_rig* rig) {
-  stop_until_idle(rig->stand.pe, rig->ctx);
+  stage_stop(&rig->stage, rig->ctx);
   CHECK_OK(doca_sha_destroy(rig->sha));
   CHECK_OK(doca_buf_dec_refcount(rig->src, NULL));
   CHECK_OK(doca_buf_dec_refcount(rig->dst, NULL));
-  stand_tear_down(&rig->stand);
+  stage_close(&rig->stage);
 }
 
 static struct doca_sha_task_hash* take_hash(struct sha_rig* rig) {
@@ -83,7 +83,7 @@ static struct doca_sha_task_hash* take_hash(struct sha_rig* rig) {
 }
 
 static void progress_until(struct sha_rig* rig, int num_completed) {
-  while (rig->num_succeeded + rig->num_failed < num_completed) doca_pe_progress(rig->stand.pe);
+  while (rig->num_succeeded + rig->num_failed < num_completed) doca_pe_progress(rig->stage.pe);
 }
 
 CASE(hash, of_a_text_is_appended_to_the_destination) {
@@ -95,7 +95,7 @@ CASE(hash, of_a_text_is_appended_to_the_destination) {
   CHECK_EQUAL(rig.num_succeeded, 1);
   CHECK_OK(doca_buf_get_data_len(rig.dst, &length));
   CHECK_EQUAL(length, digest_size);
-  CHECK(memcmp(rig.stand.memory + size / 2, digest_of_abc, digest_size) == 0);
+  CHECK(memcmp(rig.stage.memory + size / 2, digest_of_abc, digest_size) == 0);
   tear_down(&rig);
 }
 
@@ -156,22 +156,22 @@ static struct doca_sha_task_partial_hash* take_pieces(struct sha_rig* rig) {
 
 CASE(hash, of_pieces_is_that_of_the_whole) {
   struct sha_rig rig;
-  const char* digests = NULL;
+  const uint8_t* digests = NULL;
   set_up(&rig);
-  digests = rig.stand.memory + size / 2;
-  memset(rig.stand.memory, 'x', 67);
+  digests = rig.stage.memory + size / 2;
+  memset(rig.stage.memory, 'x', 67);
   CHECK_OK(doca_buf_dec_refcount(rig.src, NULL));
-  rig.src = data_buf(&rig.stand, 0, 67);
+  rig.src = stage_data(&rig.stage, 0, 67);
   CHECK_OK(doca_task_submit(doca_sha_task_hash_as_task(take_hash(&rig))));
   progress_until(&rig, 1);
 
-  CHECK_OK(doca_buf_set_data(rig.src, rig.stand.memory, 64));
+  CHECK_OK(doca_buf_set_data(rig.src, rig.stage.memory, 64));
   struct doca_sha_task_partial_hash* pieces = take_pieces(&rig);
   CHECK_OK(doca_task_submit(doca_sha_task_partial_hash_as_task(pieces)));
   progress_until(&rig, 2);
   CHECK_EQUAL(doca_sha_task_partial_hash_get_has_result(pieces), 0);
   CHECK_EQUAL(doca_sha_task_partial_hash_get_is_final(pieces), 0);
-  CHECK_OK(doca_buf_set_data(rig.src, rig.stand.memory + 64, 3));
+  CHECK_OK(doca_buf_set_data(rig.src, rig.stage.memory + 64, 3));
   CHECK_OK(doca_sha_task_partial_hash_set_is_final_buf(pieces));
   CHECK_EQUAL(doca_sha_task_partial_hash_get_is_final(pieces), 1);
   CHECK_OK(doca_task_submit(doca_sha_task_partial_hash_as_task(pieces)));
@@ -186,7 +186,7 @@ CASE(hash, that_has_begun_keeps_its_destination_and_algorithm) {
   struct sha_rig rig;
   set_up(&rig);
   CHECK_OK(doca_buf_dec_refcount(rig.src, NULL));
-  rig.src = data_buf(&rig.stand, 0, 64);
+  rig.src = stage_data(&rig.stage, 0, 64);
   struct doca_sha_task_partial_hash* pieces = take_pieces(&rig);
   CHECK_OK(doca_sha_task_partial_hash_set_dst(pieces, rig.dst));
   CHECK_OK(doca_task_submit(doca_sha_task_partial_hash_as_task(pieces)));
@@ -206,7 +206,7 @@ CASE(hash, has_limits) {
   uint32_t number = 0;
   uint64_t bytes = 0;
   set_up(&rig);
-  const struct doca_devinfo* info = doca_dev_as_devinfo(rig.stand.dev);
+  const struct doca_devinfo* info = doca_dev_as_devinfo(rig.stage.dev);
   CHECK_OK(doca_sha_cap_get_min_dst_buf_size(info, DOCA_SHA_ALGORITHM_SHA1, &number));
   CHECK_EQUAL(number, 20);
   CHECK_OK(doca_sha_cap_get_min_dst_buf_size(info, DOCA_SHA_ALGORITHM_SHA512, &number));

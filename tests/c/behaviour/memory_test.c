@@ -1,6 +1,7 @@
 // Memory of programs is not the engine's: allocated, static, on the stack, or of a file. doca_mmap.h.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
+#include "rig/side.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@ enum { size = 64 * 1024, page = 4096 };
 
 // Copies the first half of memory to the second one.
 static void copy_within(struct dma_rig* rig, char* memory) {
-  struct doca_mmap* mmap = map_memory(rig->stand.dev, memory, size, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
-  struct doca_buf_inventory* inventory = rig->stand.inventory;
+  struct doca_mmap* mmap = map_memory(rig->stage.dev, memory, size, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
+  struct doca_buf_inventory* inventory = rig->stage.inventory;
   struct doca_buf* src = NULL;
   struct doca_buf* dst = NULL;
   for (size_t i = 0; i < size / 2; i++) memory[i] = (char)(i % 127);
@@ -96,28 +97,13 @@ CASE(memory, is_freed_while_its_map_is_started) {
   char* allocated = malloc(size);
   char* mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(allocated != NULL && mapped != MAP_FAILED);
-  struct doca_mmap* first = map_memory(rig.stand.dev, allocated, size, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
-  struct doca_mmap* second = map_memory(rig.stand.dev, mapped, size, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
+  struct doca_mmap* first = map_memory(rig.stage.dev, allocated, size, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
+  struct doca_mmap* second = map_memory(rig.stage.dev, mapped, size, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
   free(allocated);
   munmap(mapped, size);
   CHECK_OK(doca_mmap_stop(first));
   CHECK_OK(doca_mmap_destroy(first));
   CHECK_OK(doca_mmap_destroy(second));
-  dma_rig_tear_down(&rig);
-}
-
-CASE(memory, is_freed_while_its_exported_map_is_started) {
-  struct dma_rig rig;
-  const void* blob = NULL;
-  size_t length = 0;
-  dma_rig_set_up(&rig, page, count_success, count_failure, 1);
-  char* memory = malloc(size);
-  CHECK(memory != NULL);
-  struct doca_mmap* map = map_memory(rig.stand.dev, memory, size, DOCA_ACCESS_FLAG_PCI_READ_WRITE);
-  CHECK_OK(doca_mmap_export_pci(map, rig.stand.dev, &blob, &length));
-  CHECK(blob != NULL && length > 0 && length < 512);
-  free(memory);
-  CHECK_OK(doca_mmap_destroy(map));
   dma_rig_tear_down(&rig);
 }
 
@@ -127,8 +113,8 @@ CASE(memory, that_nobody_may_write_is_read) {
   dma_rig_set_up(&rig, page, count_success, count_failure, 1);
   char* memory = mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED);
-  struct doca_mmap* map = map_memory(rig.stand.dev, memory, page, DOCA_ACCESS_FLAG_LOCAL_READ_ONLY);
-  CHECK_OK(doca_buf_inventory_buf_get_by_data(rig.stand.inventory, map, memory, 100, &src));
+  struct doca_mmap* map = map_memory(rig.stage.dev, memory, page, DOCA_ACCESS_FLAG_LOCAL_READ_ONLY);
+  CHECK_OK(doca_buf_inventory_buf_get_by_data(rig.stage.inventory, map, memory, 100, &src));
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, src, rig.dst))));
   progress_until_completed(&rig, 1);
   CHECK_EQUAL(rig.num_succeeded, 1);
@@ -144,13 +130,13 @@ CASE(memory, without_the_permission_is_not_written) {
   struct doca_buf* dst = NULL;
   static char memory[page];
   dma_rig_set_up(&rig, page, count_success, count_failure, 1);
-  struct doca_mmap* map = map_memory(rig.stand.dev, memory, page, DOCA_ACCESS_FLAG_LOCAL_READ_ONLY);
-  CHECK_OK(doca_buf_inventory_buf_get_by_addr(rig.stand.inventory, map, memory, page, &dst));
+  struct doca_mmap* map = map_memory(rig.stage.dev, memory, page, DOCA_ACCESS_FLAG_LOCAL_READ_ONLY);
+  CHECK_OK(doca_buf_inventory_buf_get_by_addr(rig.stage.inventory, map, memory, page, &dst));
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, dst))));
   progress_until_completed(&rig, 1);
   CHECK_EQUAL(rig.num_failed, 1);
   CHECK_STATUS(rig.first_failure, DOCA_ERROR_IO_FAILED);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   CHECK_OK(doca_buf_dec_refcount(dst, NULL));
   CHECK_OK(doca_mmap_destroy(map));
   dma_rig_tear_down(&rig);
@@ -167,7 +153,7 @@ CASE(memory, of_a_map_that_no_device_has_is_refused) {
 }
 
 CASE(memory, is_set_once) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_mmap* map = NULL;
   static char memory[page];
   void* addr = NULL;
@@ -204,42 +190,17 @@ CASE(memory, has_permissions_of_known_bits) {
 }
 
 CASE(memory, with_bufs_is_not_given_up) {
-  struct stand stand;
+  struct stage stage;
   uint32_t num_bufs = 0;
-  stand_set_up(&stand, page);
-  struct doca_buf* buf = data_buf(&stand, 0, 8);
-  CHECK_OK(doca_mmap_get_num_bufs(stand.mmap, &num_bufs));
+  stage_open_for_dma(&stage, page);
+  struct doca_buf* buf = stage_data(&stage, 0, 8);
+  CHECK_OK(doca_mmap_get_num_bufs(stage.mmap, &num_bufs));
   CHECK_EQUAL(num_bufs, 1);
-  CHECK_STATUS(doca_mmap_stop(stand.mmap), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_STATUS(doca_mmap_destroy(stand.mmap), DOCA_ERROR_NOT_PERMITTED);
+  CHECK_STATUS(doca_mmap_stop(stage.mmap), DOCA_ERROR_NOT_PERMITTED);
+  CHECK_STATUS(doca_mmap_destroy(stage.mmap), DOCA_ERROR_NOT_PERMITTED);
   CHECK_OK(doca_buf_dec_refcount(buf, NULL));
-  CHECK_OK(doca_mmap_stop(stand.mmap));
-  stand_tear_down(&stand);
-}
-
-CASE(memory, is_exported_by_a_started_map_with_the_permission) {
-  struct stand stand;
-  const void* blob = NULL;
-  size_t length = 0;
-  uint8_t is_exported = 9;
-  static char memory[page];
-  stand_set_up_with(&stand, open_pci("0b:00.0"), page);
-  CHECK_STATUS(doca_mmap_export_pci(stand.mmap, stand.dev, &blob, &length), DOCA_ERROR_NOT_PERMITTED);
-  struct doca_mmap* map = map_memory(stand.dev, memory, page, DOCA_ACCESS_FLAG_PCI_READ_ONLY);
-  CHECK_OK(doca_mmap_get_exported(map, &is_exported));
-  CHECK_EQUAL(is_exported, 0);
-  CHECK_OK(doca_mmap_export_pci(map, stand.dev, &blob, &length));
-  CHECK(length > 0 && length < 512);
-  CHECK_OK(doca_mmap_get_exported(map, &is_exported));
-  CHECK_EQUAL(is_exported, 1);
-  struct doca_dev* other = open_pci("0b:00.1");
-  CHECK_STATUS(doca_mmap_export_pci(map, other, &blob, &length), DOCA_ERROR_NOT_FOUND);
-  CHECK_STATUS(doca_mmap_export_rdma(map, stand.dev, &blob, &length), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_OK(doca_mmap_stop(map));
-  CHECK_STATUS(doca_mmap_export_pci(map, stand.dev, &blob, &length), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_OK(doca_mmap_destroy(map));
-  CHECK_OK(doca_dev_close(other));
-  stand_tear_down(&stand);
+  CHECK_OK(doca_mmap_stop(stage.mmap));
+  stage_close(&stage);
 }
 
 static int num_freed = 0;
@@ -252,7 +213,7 @@ static void note_free(void* addr, size_t len, void* opaque) {
 }
 
 CASE(memory, is_freed_by_the_callback_of_its_map) {
-  struct doca_dev* dev = open_pci("0b:00.0");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
   struct doca_mmap* map = NULL;
   char* memory = malloc(page);
   CHECK(memory != NULL);
@@ -280,28 +241,28 @@ CASE(memory, of_a_map_that_never_started_is_not_freed) {
 }
 
 CASE(memory, of_a_map_with_thread_safety_may_go_with_bufs_out) {
-  struct stand stand;
+  struct stage stage;
   struct doca_mmap* map = NULL;
   struct doca_buf* buf = NULL;
   static char memory[page];
-  stand_set_up(&stand, page);
+  stage_open_for_dma(&stage, page);
   CHECK_OK(doca_mmap_create(&map));
   CHECK_OK(doca_mmap_set_memrange(map, memory, page));
-  CHECK_OK(doca_mmap_add_dev(map, stand.dev));
+  CHECK_OK(doca_mmap_add_dev(map, stage.dev));
   CHECK_OK(doca_mmap_enable_thread_safety(map));
   CHECK_OK(doca_mmap_start(map));
   CHECK_STATUS(doca_mmap_enable_thread_safety(map), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_OK(doca_buf_inventory_buf_get_by_data(stand.inventory, map, memory, 8, &buf));
+  CHECK_OK(doca_buf_inventory_buf_get_by_data(stage.inventory, map, memory, 8, &buf));
   CHECK_OK(doca_mmap_destroy(map));
   CHECK_OK(doca_buf_dec_refcount(buf, NULL));
-  stand_tear_down(&stand);
+  stage_close(&stage);
 }
 
 CASE(memory, has_a_limited_number_of_devices) {
   struct doca_mmap* map = NULL;
   uint32_t most = 0;
-  struct doca_dev* first = open_pci("0b:00.0");
-  struct doca_dev* second = open_pci("0b:00.1");
+  struct doca_dev* first = open_device(FIRST_DEVICE);
+  struct doca_dev* second = open_device(SECOND_DEVICE);
   CHECK_OK(doca_mmap_create(&map));
   CHECK_OK(doca_mmap_get_max_num_devices(map, &most));
   CHECK(most >= 1);
@@ -324,15 +285,15 @@ CASE(memory, of_another_driver_is_not_supported) {
 }
 
 CASE(memory, has_user_data_that_are_set_while_stopped) {
-  struct stand stand;
+  struct stage stage;
   union doca_data data = {.u64 = 9};
-  stand_set_up(&stand, page);
-  CHECK_OK(doca_mmap_get_user_data(stand.mmap, &data));
+  stage_open_for_dma(&stage, page);
+  CHECK_OK(doca_mmap_get_user_data(stage.mmap, &data));
   CHECK_EQUAL(data.u64, 0);
-  CHECK_STATUS(doca_mmap_set_user_data(stand.mmap, (union doca_data){.u64 = 5}), DOCA_ERROR_BAD_STATE);
-  CHECK_OK(doca_mmap_stop(stand.mmap));
-  CHECK_OK(doca_mmap_set_user_data(stand.mmap, (union doca_data){.u64 = 5}));
-  CHECK_OK(doca_mmap_get_user_data(stand.mmap, &data));
+  CHECK_STATUS(doca_mmap_set_user_data(stage.mmap, (union doca_data){.u64 = 5}), DOCA_ERROR_BAD_STATE);
+  CHECK_OK(doca_mmap_stop(stage.mmap));
+  CHECK_OK(doca_mmap_set_user_data(stage.mmap, (union doca_data){.u64 = 5}));
+  CHECK_OK(doca_mmap_get_user_data(stage.mmap, &data));
   CHECK_EQUAL(data.u64, 5);
-  stand_tear_down(&stand);
+  stage_close(&stage);
 }

@@ -1,6 +1,6 @@
 // What programs rely on in the life of a task: doca_pe.h, on the tasks of doca_dma.h.
 
-#include "rig/stand.h"
+#include "rig/dma_rig.h"
 
 #include <string.h>
 
@@ -25,10 +25,10 @@ static void free_then_read(struct doca_dma_task_memcpy* task, union doca_data ta
 CASE(task, getters_work_in_the_callback_after_task_free) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, free_then_read, count_failure, 1);
-  memset(rig.stand.memory, 'x', size / 2);
+  memset(rig.stage.memory, 'x', size / 2);
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   progress_until_completed(&rig, 1);
-  CHECK_EQUAL(rig.stand.memory[size - 1], 'x');
+  CHECK_EQUAL(rig.stage.memory[size - 1], 'x');
   dma_rig_tear_down(&rig);
 }
 
@@ -48,7 +48,7 @@ CASE(task, getters_work_in_the_error_callback_after_task_free) {
   CHECK_OK(doca_buf_reset_data_len(rig.src));
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   progress_until_completed(&rig, 1);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   dma_rig_tear_down(&rig);
 }
 
@@ -57,10 +57,10 @@ enum { many = 50 };
 // Submits tasks that copy eight bytes to parts of their own; the source of one of them is empty. Those before it are
 // complete, as a card completes them in order.
 static void submit_copies(struct dma_rig* rig, int faulty, struct doca_buf** src, struct doca_buf** dst) {
-  src[0] = data_buf(&rig->stand, 0, 8);
-  src[1] = room_buf(&rig->stand, 0, 8);
+  src[0] = stage_data(&rig->stage, 0, 8);
+  src[1] = stage_room(&rig->stage, 0, 8);
   for (int i = 0; i < many; i++) {
-    dst[i] = room_buf(&rig->stand, size / 2 + (size_t)i * 8, 8);
+    dst[i] = stage_room(&rig->stage, size / 2 + (size_t)i * 8, 8);
     CHECK_OK(doca_task_submit(as_task(take_copy(rig, src[i == faulty ? 1 : 0], dst[i]))));
     if (i < faulty) progress_until_completed(rig, i + 1);
   }
@@ -78,7 +78,7 @@ CASE(task, that_is_flushed_is_freed_in_its_callback) {
   dma_rig_set_up(&rig, size, count_success, count_failure, many);
   submit_copies(&rig, -1, src, dst);
   CHECK_STATUS(doca_ctx_stop(rig.ctx), DOCA_ERROR_IN_PROGRESS);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   CHECK_EQUAL(rig.num_succeeded + rig.num_failed, many);
   give_back_bufs(src, dst);
   dma_rig_tear_down(&rig);
@@ -124,7 +124,7 @@ static void turn_around(struct doca_dma_task_memcpy* task, union doca_data task_
 CASE(task, callbacks_change_their_task_and_submit_it) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, turn_around, count_failure, 1);
-  memset(rig.stand.memory, 'x', size / 2);
+  memset(rig.stage.memory, 'x', size / 2);
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   progress_until_completed(&rig, 2);
   size_t length = 0;
@@ -210,6 +210,19 @@ CASE(task, a_freed_task_is_not_submitted_and_not_freed_again) {
   dma_rig_tear_down(&rig);
 }
 
+CASE(task, a_task_of_an_idle_context_says_so) {
+  struct dma_rig rig;
+  dma_rig_set_up(&rig, size, count_success, count_failure, 2);
+  struct doca_task* task = as_task(take_copy(&rig, rig.src, rig.dst));
+  doca_task_free(task);
+  CHECK_OK(doca_ctx_stop(rig.ctx));
+  CHECK_STATUS(doca_task_submit(task), DOCA_ERROR_BAD_STATE);
+  CHECK_STATUS(doca_task_try_submit(task), DOCA_ERROR_BAD_STATE);
+  CHECK(doca_task_get_ctx(task) == rig.ctx);
+  doca_task_free(task);
+  dma_rig_tear_down(&rig);
+}
+
 CASE(task, a_task_that_waits_for_its_completion_stays_when_freed) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, count_success, count_failure, 1);
@@ -228,7 +241,7 @@ CASE(task, a_task_in_flight_may_be_freed_while_its_context_stops) {
   CHECK_OK(doca_task_submit(task));
   CHECK_STATUS(doca_ctx_stop(rig.ctx), DOCA_ERROR_IN_PROGRESS);
   doca_task_free(task);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   CHECK_EQUAL(rig.num_succeeded + rig.num_failed, 0);
   dma_rig_tear_down(&rig);
 }
@@ -244,7 +257,7 @@ CASE(task, try_submit_refuses_what_submit_takes) {
   progress_until_completed(&rig, 1);
   CHECK_EQUAL(rig.num_failed, 1);
   CHECK_STATUS(rig.first_failure, DOCA_ERROR_IO_FAILED);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   dma_rig_tear_down(&rig);
 }
 
@@ -267,7 +280,7 @@ CASE(task, a_failed_task_stops_its_context_and_flushes_the_others) {
   struct doca_buf* dst[many];
   dma_rig_set_up(&rig, size, count_success, count_failure, many);
   submit_copies(&rig, 2, src, dst);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   CHECK_EQUAL(rig.num_succeeded, 2);
   CHECK_EQUAL(rig.num_failed, many - 2);
   CHECK_STATUS(rig.first_failure, DOCA_ERROR_IO_FAILED);
@@ -283,9 +296,9 @@ CASE(task, a_context_that_failed_starts_again) {
   dma_rig_set_up(&rig, size, count_success, count_failure, 1);
   CHECK_OK(doca_buf_reset_data_len(rig.src));
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   CHECK_OK(doca_ctx_start(rig.ctx));
-  CHECK_OK(doca_buf_set_data(rig.src, rig.stand.memory, 100));
+  CHECK_OK(doca_buf_set_data(rig.src, rig.stage.memory, 100));
   CHECK_OK(doca_task_submit(as_task(take_copy(&rig, rig.src, rig.dst))));
   progress_until_completed(&rig, 2);
   CHECK_EQUAL(rig.num_succeeded, 1);
@@ -304,7 +317,7 @@ CASE(task, a_copy_larger_than_the_limit_fails_at_its_completion) {
   CHECK_OK(doca_task_submit(task));
   progress_until_completed(&rig, 1);
   CHECK_STATUS(rig.first_failure, DOCA_ERROR_IO_FAILED);
-  progress_until_state(rig.stand.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
+  progress_until_state(rig.stage.pe, rig.ctx, DOCA_CTX_STATE_IDLE);
   dma_rig_tear_down(&rig);
 }
 
@@ -357,9 +370,9 @@ CASE(task, a_task_is_submitted_again_outside_of_the_callback) {
 CASE(task, tasks_without_the_flag_flush_complete_after_a_flush) {
   struct dma_rig rig;
   dma_rig_set_up(&rig, size, count_success, count_failure, 3);
-  struct doca_buf* dst[3] = {room_buf(&rig.stand, 2048, 8), room_buf(&rig.stand, 2056, 8),
-                             room_buf(&rig.stand, 2064, 8)};
-  struct doca_buf* src = data_buf(&rig.stand, 0, 8);
+  struct doca_buf* dst[3] = {stage_room(&rig.stage, 2048, 8), stage_room(&rig.stage, 2056, 8),
+                             stage_room(&rig.stage, 2064, 8)};
+  struct doca_buf* src = stage_data(&rig.stage, 0, 8);
   for (int i = 0; i < 3; i++) {
     CHECK_OK(doca_task_submit_ex(as_task(take_copy(&rig, src, dst[i])), DOCA_TASK_SUBMIT_FLAG_NONE));
   }

@@ -33,6 +33,17 @@ CASE(log, a_message_has_its_source_place_and_text) {
   CHECK(flushed == 2);
 }
 
+CASE(log, a_message_has_a_level_that_can_be_shown) {
+  struct doca_log_backend* backend = NULL;
+  char buf[200] = "";
+  CHECK_OK(doca_log_backend_create_with_buf(buf, sizeof buf, flush, &backend));
+  CHECK_INVALID(doca_log(DOCA_LOG_LEVEL_DISABLE, log_source, __FILE__, __LINE__, __func__, "a limit"));
+  CHECK_INVALID(doca_log(55, log_source, __FILE__, __LINE__, __func__, "none"));
+  CHECK(flushed == 0);
+  CHECK_OK(doca_log(DOCA_LOG_LEVEL_CRIT, log_source, __FILE__, __LINE__, __func__, "a message"));
+  CHECK(flushed == 1);
+}
+
 CASE(log, a_message_is_cut_to_the_buffer) {
   struct doca_log_backend* backend = NULL;
   char buf[21];

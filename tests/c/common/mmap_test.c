@@ -1,6 +1,7 @@
 #include "rig/case.h"
 #include "rig/device.h"
 #include "rig/map.h"
+#include "rig/side.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,8 @@ CASE(mmap, a_range_is_for_life) {
 }
 
 CASE(mmap, devices_are_counted) {
-  struct doca_dev* dev = open_device("0b:00.0");
-  struct doca_dev* other = open_device("0b:00.1");
+  struct doca_dev* dev = open_device(FIRST_DEVICE);
+  struct doca_dev* other = open_device(SECOND_DEVICE);
   struct doca_mmap* map = NULL;
   uint32_t most = 0;
   CHECK_OK(doca_mmap_create(&map));
@@ -97,33 +98,6 @@ CASE(mmap, permissions_are_checked) {
   CHECK_INVALID(doca_mmap_set_permissions(map, DOCA_ACCESS_FLAG_PCI_READ_ONLY | DOCA_ACCESS_FLAG_PCI_READ_WRITE));
   CHECK_OK(doca_mmap_set_permissions(map, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE | DOCA_ACCESS_FLAG_PCI_READ_WRITE));
   CHECK_OK(doca_mmap_destroy(map));
-}
-
-CASE(mmap, a_description_is_small_and_stays_until_the_stop) {
-  struct doca_dev* dev = open_first_device();
-  struct doca_mmap* map = NULL;
-  const void* desc = NULL;
-  const void* same = NULL;
-  size_t len = 0;
-  uint8_t exported = 1;
-  CHECK_OK(doca_mmap_create(&map));
-  CHECK_OK(doca_mmap_set_memrange(map, memory, sizeof memory));
-  CHECK_OK(doca_mmap_add_dev(map, dev));
-  CHECK_OK(doca_mmap_start(map));
-  CHECK_STATUS(doca_mmap_export_pci(map, dev, &desc, &len), DOCA_ERROR_NOT_PERMITTED);
-  CHECK_OK(doca_mmap_stop(map));
-  CHECK_OK(doca_mmap_set_permissions(map, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE | DOCA_ACCESS_FLAG_PCI_READ_WRITE));
-  CHECK_OK(doca_mmap_start(map));
-  CHECK_OK(doca_mmap_get_exported(map, &exported));
-  CHECK(exported == 0);
-  CHECK_OK(doca_mmap_export_pci(map, dev, &desc, &len));
-  CHECK(desc != NULL && len > 0 && len < 512);
-  CHECK_OK(doca_mmap_export_pci(map, dev, &same, &len));
-  CHECK(same == desc);
-  CHECK_OK(doca_mmap_get_exported(map, &exported));
-  CHECK(exported == 1);
-  CHECK_OK(doca_mmap_destroy(map));
-  CHECK_OK(doca_dev_close(dev));
 }
 
 CASE(mmap, damaged_descriptions_are_refused) {
@@ -191,15 +165,5 @@ CASE(mmap, what_needs_a_dpa_is_refused) {
   CHECK_STATUS(doca_mmap_dev_get_dpa_handle(map, dev, &handle), DOCA_ERROR_NOT_SUPPORTED);
   CHECK_STATUS(doca_mmap_set_dpa_memrange(map, (struct doca_dpa*)(void*)dev, 0, 1), DOCA_ERROR_NOT_SUPPORTED);
   CHECK_OK(doca_mmap_destroy(map));
-  CHECK_OK(doca_dev_close(dev));
-}
-
-CASE(mmap, capabilities_are_those_of_the_side) {
-  struct doca_dev* dev = open_device("0b:00.0");
-  uint8_t can = 2;
-  CHECK_OK(doca_mmap_cap_is_export_pci_supported(doca_dev_as_devinfo(dev), &can));
-  CHECK(can == 1);
-  CHECK_OK(doca_mmap_cap_is_create_from_export_pci_supported(doca_dev_as_devinfo(dev), &can));
-  CHECK(can == 0);
   CHECK_OK(doca_dev_close(dev));
 }

@@ -37,8 +37,8 @@ function(build_with_cmake folder build)
 endfunction()
 
 function(build_with_meson folder build)
-  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND ${MESON} setup --werror ${build} ${folder})
-  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND ${MESON} compile -C ${build})
+  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND meson setup --werror ${build} ${folder})
+  execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET COMMAND meson compile -C ${build})
 endfunction()
 
 file(GLOB makefiles ${EXAMPLES}/*/meson.build)
@@ -53,8 +53,8 @@ file(CHMOD ${WORK_DIR}/fabric PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 set(ENV{PYDOCA_FABRIC_DIR} ${WORK_DIR}/fabric)
 set(ENV{PYDOCA_PROFILE} all)
 unset(ENV{LD_LIBRARY_PATH})
-foreach(program dma_copy/dma_copy graph/graph_copy progress_engine_event/progress_engine_event sha/sha_digest
-    sync_event_local/sync_event_local)
+foreach(program clock/clock dma_copy/dma_copy graph/graph_copy logger/logger
+    progress_engine_event/progress_engine_event sha/sha_digest sync_event_local/sync_event_local)
   message(STATUS ${program})
   execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${WORK_DIR}/${program})
 endforeach()

@@ -1,8 +1,8 @@
 /// One side of a test of two processes: a program that takes commands as lines on standard input, such as
 /// "lend malloc rw", and answers each with one line, which begins with a status: "DOCA_SUCCESS". The same source is
 /// built for both sides.
-#ifndef TESTS_C_PROGRAMS_ACTOR_H_
-#define TESTS_C_PROGRAMS_ACTOR_H_
+#ifndef TESTS_C_PROGRAMS_ACTOR_H
+#define TESTS_C_PROGRAMS_ACTOR_H
 
 #include <doca_buf_inventory.h>
 #include <doca_ctx.h>
@@ -64,4 +64,4 @@ void end_memory(struct actor* actor);
 void end_event(struct actor* actor);
 void end_comch(struct actor* actor);
 
-#endif  // TESTS_C_PROGRAMS_ACTOR_H_
+#endif  // TESTS_C_PROGRAMS_ACTOR_H

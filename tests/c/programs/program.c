@@ -108,7 +108,7 @@ void start_program(struct program* program, const char* path, const char* const*
   running[num_running++] = program;
 }
 
-static void print_errors(const struct program* program) {
+void print_errors(const struct program* program) {
   char text[4096];
   const int fd = open(program->errors, O_RDONLY);
   const ssize_t length = fd >= 0 ? read(fd, text, sizeof text) : 0;

@@ -1,6 +1,6 @@
 /// Programs that a case starts, and a directory in which they meet. What a case leaves running ends with it.
-#ifndef TESTS_C_PROGRAMS_PROGRAM_H_
-#define TESTS_C_PROGRAMS_PROGRAM_H_
+#ifndef TESTS_C_PROGRAMS_PROGRAM_H
+#define TESTS_C_PROGRAMS_PROGRAM_H
 
 #include "rig/case.h"
 
@@ -45,6 +45,9 @@ void quit(struct program* actor);
 /// What it has printed to standard error: the number of lines that contain text.
 int count_errors(const struct program* program, const char* text);
 
+/// Shows what it has printed to standard error.
+void print_errors(const struct program* program);
+
 /// Milliseconds of a steady clock.
 long now(void);
 
@@ -52,4 +55,4 @@ long now(void);
 void change_byte(const char* name, long offset);
 void shorten(const char* name, long length);
 
-#endif  // TESTS_C_PROGRAMS_PROGRAM_H_
+#endif  // TESTS_C_PROGRAMS_PROGRAM_H

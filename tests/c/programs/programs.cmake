@@ -10,10 +10,11 @@ function(c_add_program side name)
   string(TOUPPER ${side} pydoca_arch)
   configure_file(${pydoca_SOURCE_DIR}/capi/include/doca_build_config.h.in ${side}/doca_build_config.h @ONLY)
   set(target c_${side}_${name})
+  set_property(GLOBAL APPEND PROPERTY pydoca_c_programs ${target})
   add_executable(${target} ${ARGN})
   target_include_directories(${target} BEFORE PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${side} ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE DOCA_ALLOW_EXPERIMENTAL_API _GNU_SOURCE)
-  target_compile_options(${target} PRIVATE ${c_warnings})
+  target_compile_options(${target} PRIVATE ${pydoca_c_warnings})
   target_link_libraries(${target} PRIVATE ${c_parts})
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs
@@ -37,8 +38,11 @@ endfunction()
 
 foreach(side host dpu)
   c_add_program(${side} actor programs/actor.c programs/actor_comch.c programs/actor_event.c programs/actor_memory.c)
+  c_add_example(${side} cache_invalidate cache_invalidate)
+  c_add_example(${side} clock clock)
   c_add_example(${side} dma_copy dma_copy common/dma_common.c)
   c_add_example(${side} graph graph_copy common/dma_common.c)
+  c_add_example(${side} logger logger)
   c_add_example(${side} options copy_texts common/dma_common.c)
   c_add_example(${side} progress_engine_event progress_engine_event)
   foreach(name rdma_receive rdma_send)
@@ -46,6 +50,9 @@ foreach(side host dpu)
   endforeach()
   foreach(name rdma_requester rdma_responder)
     c_add_example(${side} rdma_memory ${name} common/files.c common/rdma_common.c)
+  endforeach()
+  foreach(name rdma_event_owner rdma_event_publisher)
+    c_add_example(${side} rdma_sync_event ${name} common/files.c common/rdma_common.c)
   endforeach()
   foreach(name rdma_client rdma_server)
     c_add_example(${side} rdma_address ${name} common/files.c common/rdma_common.c common/rdma_message.c)
@@ -61,14 +68,21 @@ c_add_example(dpu dma_copy_remote dma_copy_dpu common/files.c common/dma_common.
 
 c_add_cases(c_pair_test
   programs/program.c
+  programs/comch_pair.c
+  programs/comch_hostile_test.c
   programs/comch_pair_test.c
   programs/event_pair_test.c
   programs/examples_test.c
   programs/memory_pair_test.c
   programs/side_test.c
 )
+get_property(c_programs GLOBAL PROPERTY pydoca_c_programs)
+add_dependencies(c_pair_test ${c_programs})
 target_compile_definitions(c_pair_test PRIVATE
   HOST_ACTOR="$<TARGET_FILE:c_host_actor>"
   DPU_ACTOR="$<TARGET_FILE:c_dpu_actor>"
   EXAMPLES="${CMAKE_CURRENT_BINARY_DIR}/programs"
   EXAMPLE_OPTIONS="${c_examples}/options/options.json")
+if(TARGET c_verbs_test)
+  add_dependencies(device_tests c_pair_test)
+endif()

@@ -66,6 +66,17 @@ CASE(side, of_the_host_does_not_run_on_the_dpu) { run_on_the_wrong_side("host", 
 
 CASE(side, of_the_dpu_does_not_run_on_the_host) { run_on_the_wrong_side("dpu", "PYDOCA_SIDE=host"); }
 
+CASE(side, that_does_not_exist_is_named) {
+  struct program actor;
+  begin_programs();
+  start_bare_actor(&actor, "host", "PYDOCA_SIDE=x");
+  ASK(&actor, "devices", "DOCA_ERROR_NOT_PERMITTED");
+  CHECK_EQUAL(count_errors(&actor, "PYDOCA_SIDE is \"x\", which is not a side; there are host and dpu"), 1);
+  CHECK_EQUAL(count_errors(&actor, ""), 1);
+  quit(&actor);
+  end_programs();
+}
+
 CASE(side, that_the_environment_names_is_the_same) {
   struct program dpu;
   begin_programs();
@@ -92,6 +103,8 @@ CASE(side, lacks_all_devices) {
   begin_programs();
   start_bare_actor(&host, "host", "PYDOCA_BACKEND=verbs");
   ASK(&host, "devices", "DOCA_ERROR_NOT_FOUND");
+  CHECK_EQUAL(count_errors(&host, "there is no device"), 1);
+  CHECK_EQUAL(count_errors(&host, ""), 1);
   quit(&host);
   end_programs();
 }

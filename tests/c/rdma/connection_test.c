@@ -2,6 +2,7 @@
 #include "rig/case.h"
 #include "rig/device.h"
 
+#include <doca_log.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,6 +103,48 @@ CASE(rdma_connection, connects_once_and_by_whole_details) {
   CHECK_INVALID(doca_rdma_connect(a.rdma, details, size - 1, a.connection));
   CHECK_INVALID(doca_rdma_connect(a.rdma, details, 0, a.connection));
   end_close(&a);
+}
+
+static int num_lines;
+
+static void count_line(char* buffer) {
+  (void)buffer;
+  ++num_lines;
+}
+
+/// Connecting by these details fails, and the log says why in one line.
+static void expect_refusal(const uint8_t* details, size_t size, doca_error_t expected) {
+  struct doca_log_backend* backend = NULL;
+  char text[500] = "";
+  uint8_t own[512];
+  struct end end;
+  end_open(&end, 1);
+  (void)end_export(&end, own);
+  CHECK_OK(doca_log_backend_create_with_buf_sdk(text, sizeof text, count_line, &backend));
+  CHECK_STATUS(doca_rdma_connect(end.rdma, details, size, end.connection), expected);
+  CHECK_EQUAL(num_lines, 1);
+  CHECK(strstr(text, "doca_rdma_connect: ") != NULL);
+  CHECK_OK(doca_log_backend_set_sdk_level(backend, DOCA_LOG_LEVEL_DISABLE));
+  end_close(&end);
+}
+
+CASE(rdma_connection, details_of_another_version_are_unsupported) {
+  struct end peer;
+  uint8_t details[512];
+  end_open(&peer, 1);
+  const size_t size = end_export(&peer, details);
+  details[8] ^= 1;  // The version stands behind eight letters.
+  expect_refusal(details, size, DOCA_ERROR_UNSUPPORTED_VERSION);
+  end_close(&peer);
+}
+
+CASE(rdma_connection, the_details_of_a_peer_that_has_ended_are_refused) {
+  struct end peer;
+  uint8_t details[512];
+  end_open(&peer, 1);
+  const size_t size = end_export(&peer, details);
+  end_close(&peer);
+  expect_refusal(details, size, DOCA_ERROR_CONNECTION_ABORTED);
 }
 
 CASE(rdma_connection, several_of_a_context_have_numbers_and_user_data) {

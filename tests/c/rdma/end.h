@@ -1,5 +1,5 @@
-#ifndef TESTS_C_END_H_
-#define TESTS_C_END_H_
+#ifndef TESTS_C_END_H
+#define TESTS_C_END_H
 
 #include "rig/stage.h"
 
@@ -62,4 +62,4 @@ void end_receive(struct end* end, struct doca_buf* dst);
 /// Submits the task, which must be accepted.
 void end_submit(struct doca_task* task);
 
-#endif  // TESTS_C_END_H_
+#endif  // TESTS_C_END_H

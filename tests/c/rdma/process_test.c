@@ -112,6 +112,51 @@ CASE(rdma_process, a_peer_that_blocks_is_written_and_read) {
   end_close(&end);
 }
 
+/// It connects when the requester has submitted its task.
+static void respond_late(struct line line) {
+  struct end end;
+  uint8_t details[512];
+  end_open(&end, 1);
+  struct doca_buf* room = stage_room(&end.stage, 0, 100);
+  end_receive(&end, room);
+  const size_t details_size = end_export(&end, details);
+  tell(line.to, details, details_size);
+  const struct told peers_details = hear(line.from);
+  (void)hear(line.from);
+  end_connect(&end, peers_details.bytes, peers_details.size);
+  ends_progress_until(&end, NULL, &end.seen.successes, 1);
+  CHECK(end.seen.established == 1 && end.seen.length == 7 && memcmp(end.stage.memory, "message", 7) == 0);
+  ends_progress_until(&end, NULL, &end.seen.disconnected, 1);
+  give_back(room);
+  end_close(&end);
+}
+
+CASE(rdma_process, a_requester_that_leaves_at_once_is_still_met) {
+  struct line line;
+  const pid_t peer = start(respond_late, &line);
+  struct end end;
+  uint8_t details[512];
+  end_open(&end, 1);
+  const size_t details_size = end_export(&end, details);
+  tell(line.to, details, details_size);
+  const struct told peers_details = hear(line.from);
+  end_connect(&end, peers_details.bytes, peers_details.size);
+  memcpy(end.stage.memory, "message", 7);
+  struct doca_buf* src = stage_data(&end.stage, 0, 7);
+  struct doca_rdma_task_send* send = NULL;
+  CHECK_OK(doca_rdma_task_send_allocate_init(end.rdma, end.connection, src, (union doca_data){.u64 = 0}, &send));
+  end_submit(doca_rdma_task_send_as_task(send));
+  for (int i = 0; i < 1000; ++i) {
+    (void)doca_pe_progress(end.stage.pe);
+  }
+  CHECK(end.seen.successes == 0);
+  tell(line.to, "submitted", 9);
+  ends_progress_until(&end, NULL, &end.seen.successes, 1);
+  give_back(src);
+  end_close(&end);
+  wait_for(peer);
+}
+
 static void respond_until_killed(struct line line) {
   struct end end;
   end_open(&end, 1);

@@ -1,17 +1,9 @@
-#ifndef TESTS_C_ALLOCATIONS_H_
-#define TESTS_C_ALLOCATIONS_H_
+#ifndef TESTS_C_ALLOCATIONS_H
+#define TESTS_C_ALLOCATIONS_H
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/// How often the process has taken memory by operator new.
+/// How often the process has taken memory by malloc() and its kin, or by C++'s operator new.
 size_t allocations(void);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif  // TESTS_C_ALLOCATIONS_H_
+#endif  // TESTS_C_ALLOCATIONS_H

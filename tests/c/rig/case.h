@@ -1,7 +1,7 @@
 /// Cases in C: CASE(dev, opens_twice) { CHECK(1 + 1 == 2); }. The program runs the case whose name it is given,
 /// dev.opens_twice.
-#ifndef TESTS_C_CASE_H_
-#define TESTS_C_CASE_H_
+#ifndef TESTS_C_CASE_H
+#define TESTS_C_CASE_H
 
 #include <doca_error.h>
 #include <stdbool.h>
@@ -61,4 +61,4 @@ _Noreturn void c_case_fail(const char* file, int line, const char* format, ...) 
       c_case_fail(__FILE__, __LINE__, "%s: \"%s\", not \"%s\"", #got, c_case_got_, (expected)); \
   } while (0)
 
-#endif  // TESTS_C_CASE_H_
+#endif  // TESTS_C_CASE_H

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 static struct c_case* first;
+static const struct c_case* running;
 
 void c_case_register(struct c_case* added) {
   added->next = first;
@@ -16,14 +17,24 @@ void c_case_register(struct c_case* added) {
 void c_case_fail(const char* file, int line, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fprintf(stderr, "%s:%d: ", file, line);
+  fprintf(stderr, "%s: %s:%d: ", running != NULL ? running->name : "", file, line);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
   va_end(arguments);
   exit(1);
 }
 
-/// Runs the case of that name; every case without one.
+/// Whether the words name the case, or its noun, or there are none.
+static bool is_chosen(const struct c_case* one, int num_words, char** words) {
+  for (int i = 0; i < num_words; ++i) {
+    const size_t length = strlen(words[i]);
+    const bool begins = strncmp(one->name, words[i], length) == 0;
+    if (begins && (one->name[length] == '\0' || one->name[length] == '.')) return true;
+  }
+  return num_words == 0;
+}
+
+/// Runs the cases that are named, or whose nouns are; every case without a name.
 int main(int argc, char** argv) {
   setenv("XDG_RUNTIME_DIR", C_TEST_DIRECTORY, 1);
   char fabric[32];  // a fabric of its own: other cases that run now listen at the same ports
@@ -31,7 +42,8 @@ int main(int argc, char** argv) {
   setenv("PYDOCA_FABRIC", fabric, 0);
   int count = 0;
   for (const struct c_case* one = first; one != NULL; one = one->next) {
-    if (argc < 2 || strcmp(argv[1], one->name) == 0) {
+    if (is_chosen(one, argc - 1, argv + 1)) {
+      running = one;
       one->run();
       ++count;
     }

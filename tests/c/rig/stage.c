@@ -1,6 +1,7 @@
 #include "rig/stage.h"
 
 #include "rig/case.h"
+#include "rig/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,7 @@ void stage_open(struct stage* stage, struct doca_dev* dev, size_t size) {
   CHECK_OK(doca_pe_create(&stage->pe));
   CHECK_OK(doca_buf_inventory_create(64, &stage->inventory));
   CHECK_OK(doca_buf_inventory_start(stage->inventory));
-  CHECK_OK(doca_mmap_create(&stage->mmap));
-  CHECK_OK(doca_mmap_set_memrange(stage->mmap, stage->memory, size));
-  CHECK_OK(doca_mmap_add_dev(stage->mmap, dev));
-  CHECK_OK(doca_mmap_start(stage->mmap));
+  stage->mmap = start_map(dev, stage->memory, size);
 }
 
 void stage_close(struct stage* stage) {
@@ -63,15 +61,17 @@ enum doca_ctx_states state_of(const struct doca_ctx* ctx) {
   return state;
 }
 
-void stage_stop(struct stage* stage, struct doca_ctx* ctx) {
+void stop_until_idle(struct doca_pe* pe, struct doca_ctx* ctx) {
   const doca_error_t result = doca_ctx_stop(ctx);
   CHECK(result == DOCA_SUCCESS || result == DOCA_ERROR_IN_PROGRESS);
   const time_t end = time(NULL) + 10;
   while (state_of(ctx) != DOCA_CTX_STATE_IDLE) {
     CHECK(time(NULL) < end);
-    (void)doca_pe_progress(stage->pe);
+    (void)doca_pe_progress(pe);
   }
 }
+
+void stage_stop(struct stage* stage, struct doca_ctx* ctx) { stop_until_idle(stage->pe, ctx); }
 
 void stage_progress_until(struct stage* stage, const int* count, int wanted) {
   const time_t end = time(NULL) + 10;

@@ -1,5 +1,5 @@
-#ifndef TESTS_C_STAGE_H_
-#define TESTS_C_STAGE_H_
+#ifndef TESTS_C_STAGE_H
+#define TESTS_C_STAGE_H
 
 #include <doca_buf.h>
 #include <doca_buf_inventory.h>
@@ -36,8 +36,9 @@ void give_back(struct doca_buf* buf);
 void stage_start(struct stage* stage, struct doca_ctx* ctx);
 /// Stops the context and progresses until it is idle.
 void stage_stop(struct stage* stage, struct doca_ctx* ctx);
+void stop_until_idle(struct doca_pe* pe, struct doca_ctx* ctx);
 /// Progresses until *count is at least wanted; fails after some seconds.
 void stage_progress_until(struct stage* stage, const int* count, int wanted);
 enum doca_ctx_states state_of(const struct doca_ctx* ctx);
 
-#endif  // TESTS_C_STAGE_H_
+#endif  // TESTS_C_STAGE_H

@@ -161,6 +161,13 @@ TEST_F(Log, EngineSinkHasOneLimit) {
   EXPECT_EQ(refusal([&] { sink->set_lower_limit(Level::info); }), Status::not_supported);
   EXPECT_EQ(refusal([&] { sink->set_upper_limit_strict(); }), Status::not_supported);
   EXPECT_EQ(refusal([&] { ring(Family::application)->set_sdk_level(Level::info); }), Status::not_supported);
+  try {
+    sink->set_lower_limit(Level::info);
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "cannot set the lower limit of a log backend for the library's messages; it has one "
+                 "limit, its SDK level");
+  }
 }
 
 TEST_F(Log, DisableIsNoLevelOfAMessage) {

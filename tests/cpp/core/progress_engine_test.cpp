@@ -198,6 +198,7 @@ TEST_F(ProgressEngineTest, BelongsToTheFirstThreadThatUsesIt) {
   EXPECT_EQ(mode, Status::not_permitted);
   EXPECT_EQ(pe->event_mode(), EventMode::progress_selective);
   EXPECT_NE(description.find(std::to_string(::gettid())), std::string::npos) << description;
+  EXPECT_EQ(description.find('_'), std::string::npos) << description << ": no name of one language";
   EXPECT_EQ(rig.completions.size(), 0U);
   EXPECT_EQ(pe->progress(), 1);
 }
@@ -320,12 +321,14 @@ TEST_F(ProgressEngineTest, IsOfNoUseInAForkedChild) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const bool refused = pe->check_thread() == Status::bad_state && pe->progress() == 0 && pe->drain(1) == 0 &&
-                         task.submit() == Status::bad_state && task.try_submit() == Status::bad_state &&
-                         task.explain(Status::bad_state).find("fork") != std::string::npos &&
-                         pe->describe_thread().find("fork") != std::string::npos &&
-                         pe->submit_threadsafe(task) == Status::bad_state &&
-                         thrown_by([&] { return rig.dma->stop(); }) == Status::bad_state;
+    const bool refused =
+        pe->check_thread() == Status::bad_state && pe->progress() == 0 && pe->drain(1) == 0 &&
+        task.submit() == Status::bad_state && task.try_submit() == Status::bad_state &&
+        task.explain(Status::bad_state).find("fork") != std::string::npos &&
+        pe->describe_thread().find("fork") != std::string::npos &&
+        pe->describe_thread().find("this is process " + std::to_string(::getpid())) != std::string::npos &&
+        pe->submit_threadsafe(task) == Status::bad_state &&
+        thrown_by([&] { return rig.dma->stop(); }) == Status::bad_state;
     ::_exit(refused ? 0 : 1);
   }
   EXPECT_EQ(exit_code_of(child), 0);

@@ -89,16 +89,25 @@ TEST_F(TaskPoolTest, HandsOutTheLastReturnedFirst) {
   EXPECT_EQ(pool.take(), second);
 }
 
-TEST_F(TaskPoolTest, MakesItsTasksAtOpenAndDestroysThemAtClose) {
+TEST_F(TaskPoolTest, MakesItsTasksAtOpenInPlaceOfThoseOfTheLastRun) {
   EXPECT_EQ(pool.take(), nullptr);
   open(7);
   EXPECT_EQ(context.alive, 7);
   EXPECT_NE(pool.take(), nullptr);
   pool.close();
-  EXPECT_EQ(context.alive, 0);
   EXPECT_EQ(pool.take(), nullptr);
   pool.open<CountedTask>(context, 3);
   EXPECT_EQ(context.alive, 7);
+}
+
+TEST_F(TaskPoolTest, ATaskOfAClosedPoolIsFree) {
+  open(1);
+  Task* const task = pool.take(std::uint64_t{0});
+  EXPECT_EQ(task->state(), Task::State::idle);
+  pool.close();
+  EXPECT_EQ(task->state(), Task::State::free);
+  EXPECT_EQ(task->submit(), Status::bad_state);
+  EXPECT_EQ(task->free(), Status::bad_state);
 }
 
 TEST_F(TaskPoolTest, ChoosesTheCallbackByTheStatus) {

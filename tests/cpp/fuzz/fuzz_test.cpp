@@ -17,12 +17,6 @@ namespace {
 
 using Random = std::minstd_rand;
 
-std::vector<Target> all_targets() {
-  std::vector<Target> all(targets().begin(), targets().end());
-  all.insert(all.end(), verbs_targets().begin(), verbs_targets().end());
-  return all;
-}
-
 Bytes read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -18,12 +18,6 @@ namespace {
 
 const Target* chosen = nullptr;
 
-std::vector<Target> all_targets() {
-  std::vector<Target> all(targets().begin(), targets().end());
-  all.insert(all.end(), verbs_targets().begin(), verbs_targets().end());
-  return all;
-}
-
 void choose(std::string_view name) {
   static const std::vector<Target> all = all_targets();
   for (const Target& target : all) {

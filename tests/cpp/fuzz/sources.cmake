@@ -20,4 +20,13 @@ if(pydoca_has_verbs)
 else()
   list(APPEND pydoca_fuzz_sources fuzz/targets/no_verbs_targets.cpp)
 endif()
+if(PYDOCA_BUILD_CAPI)
+  list(APPEND pydoca_fuzz_sources fuzz/targets/argp_target.cpp)
+  get_target_property(pydoca_fuzz_includes pydoca_capi C_INCLUDE_DIRS)
+  set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/../fuzz/targets/argp_target.cpp" PROPERTIES
+    COMPILE_DEFINITIONS DOCA_ALLOW_EXPERIMENTAL_API
+    INCLUDE_DIRECTORIES "${pydoca_fuzz_includes}")
+else()
+  list(APPEND pydoca_fuzz_sources fuzz/targets/no_capi_targets.cpp)
+endif()
 list(TRANSFORM pydoca_fuzz_sources PREPEND "${CMAKE_CURRENT_LIST_DIR}/../")

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-/// Code that reads what other processes send or share, each as a function of any bytes. A fault ends the process. The
-/// tests run the corpus and mutations of it (fuzz_test.cpp); libFuzzer looks for more (preset fuzz, script/soak fuzz).
+/// Code that reads what users, and other processes, give or share, each as a function of any bytes. A fault ends the
+/// process. The tests run the corpus and mutations of it (fuzz_test.cpp); libFuzzer looks for more (preset fuzz,
+/// script/soak fuzz).
 namespace pydoca::fuzz {
 
 using Bytes = std::vector<std::byte>;
@@ -25,6 +26,10 @@ struct Target {
 std::span<const Target> targets();
 /// Those of rdma-core; none in a build without it.
 std::span<const Target> verbs_targets();
+/// Those of DOCA's C API: files and command lines; none in a build without it.
+std::span<const Target> capi_targets();
+/// All of these.
+std::vector<Target> all_targets();
 
 /// Ends the process with a message unless the property holds.
 void require(bool holds, const char* property);

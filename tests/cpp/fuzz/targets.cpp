@@ -30,6 +30,14 @@ std::span<const Target> targets() {
   return all;
 }
 
+std::vector<Target> all_targets() {
+  std::vector<Target> all;
+  for (const std::span<const Target> some : {targets(), verbs_targets(), capi_targets()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 void use_own_fabric() {
   static const std::string name = "fuzz-" + std::to_string(::getpid());
   if (sim::fabric() != name) {

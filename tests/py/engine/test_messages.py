@@ -178,7 +178,7 @@ MESSAGES = {
     "export on another device": (
         lambda m: m.exported().export_pci(m.dpu),
         pydoca.NotFoundError,
-        [rf"\({MAP}\): device p0 was not added to it; add_device\(\)"],
+        [rf"\({MAP}\): device p0 was not added to it; add it before the start"],
     ),
     "export what was imported": (
         lambda m: m.imported().export_pci(),

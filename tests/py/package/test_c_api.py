@@ -1,6 +1,7 @@
 """DOCA's C API: the library exports what its headers declare, and both are what the table of DOCA's names says."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ pytestmark = pytest.mark.skipif(not _sdk.headers(), reason="this pydoca was buil
 TABLE = _table.load()
 CODE = {header.name: _sdk.code_of(header) for header in _sdk.headers()}
 ALL_CODE = "\n".join(CODE.values())
+# Headers of which no function is missing.
+WHOLE = """
+    argp buf buf_inventory buf_pool clock comch ctx dev dma error graph log mmap mmap_advise pe rdma rdma_bridge
+    sha sync_event types version
+"""
 OF_OTHER_LIBRARIES = {"doca_eth_wait_on_time_type"}  # DOCA has it among the types of all
 # The libraries of the table whose headers the SDK has.
 LIBRARIES = [library for library in TABLE.libraries if {*library.header.split(", ")} & CODE.keys()]
@@ -64,6 +70,13 @@ def test_every_function_of_a_header_is_in_the_table():
     fail_if_any("a function of a header has its row in from_c.toml", sorted(functions() - known))
 
 
+def test_libraries_are_there():
+    headers = {f"doca_{name}.h" for name in re.findall(r"\w+", WHOLE)}
+    fail_if_any("the SDK has the headers of these libraries", sorted(headers - CODE.keys()))
+    known = {header for library in TABLE.libraries for header in library.header.split(", ")}
+    fail_if_any("the table, and so the documentation, has these headers", sorted(headers - known))
+
+
 def test_every_name_of_a_library_that_is_in_c_is_declared():
     missing = [
         f"{entry.header}: {entry.kind} {entry.name}" for entry in ENTRIES if _c_api.in_c(entry).state == "missing"
@@ -78,15 +91,23 @@ def test_what_is_refused_can_be_called():
 
 def test_what_pydoca_leaves_out_is_refused_or_there_on_purpose():
     """A function that Python and C++ lack says in C why it refuses, unless they have other means for what it does."""
-    silent = [entry.name for entry in ENTRIES if entry.kind == "function" and (entry.out or entry.not_yet)]
-    fail_if_any(
-        "`refused` gives the reason for C",
-        [name for name in silent if not TABLE.entries[name].refused and name not in ONLY_IN_C],
-    )
+    silent = {entry.name for entry in ENTRIES if entry.kind == "function" and (entry.out or entry.not_yet)}
+    works = {name for name in silent if not TABLE.entries[name].refused}
+    fail_if_any("`refused` gives the reason for C", sorted(works - ONLY_IN_C))
+    fail_if_any("ONLY_IN_C has what Python and C++ lack and C does", sorted(ONLY_IN_C - works))
 
 
 # Functions that work in C, where Python and C++ need none of them.
-ONLY_IN_C = {name for name in TABLE.entries if name.startswith("doca_argp_")}
+ARGP = """
+    init start usage destroy get_log_level get_sdk_log_level set_dpdk_program
+    register_cmd register_param cmd_register_cmd cmd_register_param
+    register_version_callback register_validation_callback register_logger_callback disable_logger_callback
+    cmd_create cmd_destroy cmd_set_name cmd_set_description cmd_set_callback cmd_set_hidden
+    param_create param_destroy param_set_short_name param_set_long_name param_set_arguments param_set_description
+    param_set_callback param_set_type param_set_mandatory param_set_cli_only param_set_multiplicity
+    param_set_singular param_set_inherited param_set_hidden
+"""
+ONLY_IN_C = {f"doca_argp_{name}" for name in re.findall(r"\w+", ARGP)}
 
 
 def test_enumerators_have_the_numbers_of_the_table():
@@ -110,3 +131,16 @@ def test_every_header_knows_its_side(header: Path):
         seen |= more
         wanted += more
     assert "doca_build_config.h" in seen
+
+
+def torn(lines: list[str], columns: int = 115) -> list[str]:
+    """The lines of a comment that the first word of the next line fits behind."""
+    is_text = re.compile(r"/// \S").match
+    pairs = [pair for pair in pairwise(lines) if all(map(is_text, pair))]
+    return [one for one, other in pairs if len(f"{one} {other.split()[1]}") <= columns]
+
+
+@pytest.mark.parametrize("header", _sdk.headers(), ids=lambda header: header.stem)
+def test_the_lines_of_comments_are_filled(header):
+    assert torn(["/// one", "/// two"])
+    assert torn(header.read_text().splitlines()) == []

@@ -15,7 +15,6 @@ STANDARDS = ("c99", "c11", "c17")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.machines,
     pytest.mark.skipif(not _sdk.headers(), reason="this pydoca was built without the C API"),
     pytest.mark.skipif(not all(map(shutil.which, ("cc", "pkg-config"))), reason="no C compiler, or no pkg-config"),
 ]
@@ -104,6 +103,13 @@ def test_a_program_of_one_side_is_refused_in_the_environment_of_the_other(shell,
     )
 
 
+def test_a_side_that_does_not_exist_is_named(shell):
+    built(shell, "host", "devices.c", "doca-common")
+    done = shell.run("./program", PYDOCA_SIDE="x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.search(r'PYDOCA_SIDE is "x", which is not a side; there are host and dpu', done.stderr)
+
+
 def test_a_moved_sdk_still_builds(shell, place):
     assert shell.run('pydoca sdk --prefix "$PWD/first" --side host').returncode == 0
     (place / "first").rename(place / "a moved prefix")
@@ -114,14 +120,14 @@ def test_a_moved_sdk_still_builds(shell, place):
     assert shell.run("./program").stdout.splitlines()[0] == "0000:0b:00.0"
 
 
-@pytest.mark.skipif(not shutil.which("cmake"), reason="CMake is not installed")
+@pytest.mark.skipif(not all(map(shutil.which, ("cmake", "ninja"))), reason="CMake or Ninja is not installed")
 def test_cmake_finds_the_library(shell, place):
     (place / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C)\nfind_package(pydoca REQUIRED)\n"
         "add_executable(app devices.c)\ntarget_link_libraries(app PRIVATE pydoca::doca_common)\n"
     )
     assert shell.run('pydoca sdk --prefix "$PWD/dpu" --side dpu').returncode == 0
-    done = shell.run('cmake -B build -DCMAKE_PREFIX_PATH="$PWD/dpu" && cmake --build build')
+    done = shell.run('cmake -G Ninja -B build -DCMAKE_PREFIX_PATH="$PWD/dpu" && cmake --build build')
     assert done.returncode == 0, done.stdout + done.stderr
     assert shell.run("build/app").stdout.splitlines()[0] == "0000:03:00.0"
 

@@ -205,7 +205,7 @@ def test_the_public_ci_runs_scripts_of_the_project_only():
 
 def test_the_public_ci_runs_every_part():
     parts = re.search(r"^default_parts=\((.*)\)$", SCRIPT_TEST, re.MULTILINE)[1].split()
-    assert workflow()["jobs"]["test"]["strategy"]["matrix"]["part"] == [*parts, "engine"]
+    assert workflow()["jobs"]["test"]["strategy"]["matrix"]["part"] == [*parts, "engine", "sdk"]
 
 
 def test_the_public_ci_may_read_only_and_has_no_secret():

@@ -55,10 +55,10 @@ class Parsing {
   /// The flag that the word is without its value. A command takes its own flags, and inherited ones.
   const Flag* flag_of(std::string_view word) const {
     const bool is_long = word.starts_with("--");
-    const std::string_view name = word.substr(std::min<std::size_t>(word.size(), is_long ? 2 : 1));
-    if (name.empty() || name.size() == word.size()) {
+    if (!word.starts_with('-') || word.size() == (is_long ? 2 : 1)) {
       return nullptr;
     }
+    const std::string_view name = word.substr(is_long ? 2 : 1);
     const auto is_named = [&](const Flag& flag) { return name == (is_long ? flag.long_name : flag.short_name); };
     const Flag* const found = find(
         line_.chain, [&](const Flag& flag, bool is_end) { return (is_end || flag.is_inherited) && is_named(flag); });

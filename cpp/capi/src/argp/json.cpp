@@ -74,6 +74,15 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
+/// The library has whole numbers of more than 64 bits as fractions, too.
+JsonValue fraction_of(double number) {
+  constexpr double beyond = 9223372036854775808.0;
+  if (number >= beyond || number <= -beyond) {
+    return JsonLarge{"a number of more than 64 bits"};
+  }
+  return JsonOther{"a fraction"};
+}
+
 JsonValue value_of(const Json& json) {
   switch (json.type()) {
     case Json::value_t::boolean:
@@ -88,9 +97,9 @@ JsonValue value_of(const Json& json) {
       if (json.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         return json.get<std::int64_t>();
       }
-      return JsonOther{"a number beyond the range"};
+      return JsonLarge{std::to_string(json.get<std::uint64_t>())};
     case Json::value_t::number_float:
-      return JsonOther{"a fraction"};
+      return fraction_of(json.get<double>());
     case Json::value_t::null:
       return JsonOther{"null"};
     default:
@@ -112,6 +121,9 @@ JsonMember member_of(bool is_general, const std::string& name, const Json& json)
 
 void append_section(std::vector<JsonMember>& members, const std::string& name, const Json& section) {
   const bool is_general = name == "doca_general_flags";
+  if (name == "doca_dpdk_flags") {
+    throw Error(Status::io_failed, name + ": it is not read; DPDK's flags stand before -- on the command line");
+  }
   if (!is_general && name != "doca_program_flags") {
     throw Error(Status::io_failed, name + ": there are the sections doca_general_flags and doca_program_flags only");
   }

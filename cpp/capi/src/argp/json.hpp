@@ -13,11 +13,16 @@ namespace pydoca::capi::argp {
 struct JsonObject {
   std::string text;
 };
+/// A whole number that 64 bits with a sign do not have: its digits, or "a number of more than 64 bits", as the JSON
+/// library keeps no more of such a one.
+struct JsonLarge {
+  std::string written;
+};
 /// A value that no flag takes, such as "a fraction".
 struct JsonOther {
   std::string what;
 };
-using JsonValue = std::variant<bool, std::int64_t, std::string, JsonObject, JsonOther>;
+using JsonValue = std::variant<bool, std::int64_t, std::string, JsonObject, JsonLarge, JsonOther>;
 
 /// A member of one of the file's sections.
 struct JsonMember {

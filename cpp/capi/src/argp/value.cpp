@@ -26,14 +26,15 @@ std::string wanted(const Flag& flag) {
   refuse(place, "it takes " + wanted(flag) + ", not " + given);
 }
 
-int in_range(const std::string& place, std::int64_t number) {
+/// written: the number as the user has written it.
+int in_range(const std::string& place, std::int64_t number, std::string_view written) {
   if (number < std::numeric_limits<int>::min() || number > std::numeric_limits<int>::max()) {
-    refuse(place, std::to_string(number) + " is beyond the range of an int");
+    refuse(place, std::string(written) + " is beyond the range of an int");
   }
   return static_cast<int>(number);
 }
 
-/// Decimal, or hexadecimal behind 0x, with a sign.
+/// Decimal, or hexadecimal behind 0x, with a sign. A larger number than 32 bits have is some number beyond them.
 std::optional<std::int64_t> number_of(std::string_view text) {
   const bool is_negative = !text.empty() && text.front() == '-';
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) {
@@ -62,6 +63,9 @@ std::string text_of(const JsonValue& json) {
   if (const auto* const text = std::get_if<std::string>(&json)) {
     return "\"" + *text + "\"";
   }
+  if (const auto* const large = std::get_if<JsonLarge>(&json)) {
+    return large->written;
+  }
   const auto* const other = std::get_if<JsonOther>(&json);
   return other != nullptr ? other->what : "an object";
 }
@@ -82,7 +86,7 @@ Value value_of(const Flag& flag, const std::string& place, std::string_view text
     if (!number) {
       refuse_type(flag, place, "\"" + std::string(text) + "\"");
     }
-    return in_range(place, *number);
+    return in_range(place, *number, text);
   }
   if (flag.type == DOCA_ARGP_TYPE_JSON_OBJ) {
     try {
@@ -99,7 +103,11 @@ Value value_of(const Flag& flag, const std::string& place, const JsonValue& json
     return std::get<bool>(json);
   }
   if (flag.type == DOCA_ARGP_TYPE_INT && std::holds_alternative<std::int64_t>(json)) {
-    return in_range(place, std::get<std::int64_t>(json));
+    const std::int64_t number = std::get<std::int64_t>(json);
+    return in_range(place, number, std::to_string(number));
+  }
+  if (flag.type == DOCA_ARGP_TYPE_INT && std::holds_alternative<JsonLarge>(json)) {
+    refuse(place, std::get<JsonLarge>(json).written + " is beyond the range of an int");
   }
   if (flag.type == DOCA_ARGP_TYPE_STRING && std::holds_alternative<std::string>(json)) {
     return without_nul(place, std::get<std::string>(json));

@@ -15,8 +15,8 @@ std::string_view plain_name(const std::source_location& where) {
   return name.substr(name.find_last_of(" *&") + 1);
 }
 
-void log_line(const std::source_location& where, std::string_view text) noexcept {
-  log::engine(log::Level::error, "c", [&] {
+void log_line(log::Level level, const std::source_location& where, std::string_view text) noexcept {
+  log::engine(level, "c", [&] {
     std::string line(plain_name(where));
     return line.append(": ").append(text);
   });
@@ -24,8 +24,8 @@ void log_line(const std::source_location& where, std::string_view text) noexcept
 
 }  // namespace
 
-doca_error_t Call::refuse(Status status, std::string_view text) const noexcept {
-  log_line(where_, text);
+doca_error_t Call::refuse(std::source_location where, Status status, std::string_view text) noexcept {
+  log_line(log::Level::error, where, text);
   return as_c(status);
 }
 
@@ -43,9 +43,12 @@ void Call::log_dead(std::source_location where, int place, std::string_view noun
   });
 }
 
-doca_error_t Call::failed(const std::exception& error) const noexcept {
-  log_line(where_, error.what());
-  if (const auto* const ours = dynamic_cast<const Error*>(&error)) {
+doca_error_t Call::failed(std::source_location where, const std::exception& error, bool is_question) noexcept {
+  const auto* const ours = dynamic_cast<const Error*>(&error);
+  const bool is_absent =
+      ours != nullptr && (ours->status() == Status::not_found || ours->status() == Status::not_supported);
+  log_line(is_question && is_absent ? log::Level::debug : log::Level::error, where, error.what());
+  if (ours != nullptr) {
     return as_c(ours->status());
   }
   return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_UNKNOWN;

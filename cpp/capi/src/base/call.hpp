@@ -32,12 +32,29 @@ class Call {
   /// Whether no argument is NULL, and each object is alive and of its kind; logs the first that is not.
   template <class... T>
   [[nodiscard, gnu::always_inline]] bool has(const T*... arguments) const noexcept {
+    if (accepts(arguments...)) [[likely]] {
+      return true;
+    }
+    static_cast<void>(refuse_arguments(where_, arguments...));
+    return false;
+  }
+
+  // The two halves of has(), for the functions of the data path. A function that ends by refuse_arguments() needs no
+  // frame for it, and where is not made before, which would cost each call two instructions and one.
+  template <class... T>
+  [[nodiscard, gnu::always_inline]] static bool accepts(const T*... arguments) noexcept {
+    return (is_usable(arguments) && ...);
+  }
+  template <class... T>
+  [[gnu::cold, gnu::noinline]] static doca_error_t refuse_arguments(std::source_location where,
+                                                                    const T*... arguments) noexcept {
     int place = 0;
-    return (accept(++place, arguments) && ...);
+    static_cast<void>(((++place, is_usable(arguments) || log_unusable(where, place, arguments)) && ...));
+    return DOCA_ERROR_INVALID_VALUE;
   }
 
   /// The status as C has it, and a line of the log: "doca_dev_open: text".
-  [[gnu::cold, gnu::noinline]] doca_error_t refuse(Status status, std::string_view text) const noexcept;
+  doca_error_t refuse(Status status, std::string_view text) const noexcept { return refuse(where_, status, text); }
   [[nodiscard]] doca_error_t invalid(std::string_view text) const noexcept {
     return refuse(Status::invalid_value, text);
   }
@@ -53,38 +70,56 @@ class Call {
         return DOCA_SUCCESS;
       }
     } catch (const std::exception& error) {
-      return failed(error);
+      return failed(where_, error, false);
+    }
+  }
+
+  /// The same for a question about a device: that it lacks something is an answer, which is logged at level debug.
+  template <std::invocable Read>
+  doca_error_t ask(Read&& read) const noexcept {
+    try {
+      std::forward<Read>(read)();
+      return DOCA_SUCCESS;
+    } catch (const std::exception& error) {
+      return failed(where_, error, true);
     }
   }
 
  private:
   template <class T>
-  [[gnu::always_inline]] bool accept(int place, const T* argument) const noexcept {
-    if (argument == nullptr) [[unlikely]] {
-      log_null(where_, place);
-      return false;
-    }
+  static bool is_usable(const T* argument) noexcept {
     if constexpr (!std::is_void_v<T>) {
       static_assert(requires { sizeof(T); }, "an argument is of a complete type, so that a dead object is seen");
     }
     if constexpr (Recognisable<T>) {
-      if (!argument->is_alive()) [[unlikely]] {
-        log_dead(where_, place, T::noun());
-        return false;
-      }
+      return argument != nullptr && argument->is_alive();
     } else if constexpr (std::same_as<T, Buf>) {
-      if (argument->is_free()) [[unlikely]] {
-        log_dead(where_, place, "buf");
-        return false;
-      }
+      return argument != nullptr && !argument->is_free();
+    } else {
+      return argument != nullptr;
     }
-    return true;
   }
-  // The place in the source is a word: by value, it costs a call that succeeds nothing.
-  [[gnu::cold, gnu::noinline]] static void log_null(std::source_location where, int place) noexcept;
-  [[gnu::cold, gnu::noinline]] static void log_dead(std::source_location where, int place,
-                                                    std::string_view noun) noexcept;
-  [[gnu::cold, gnu::noinline]] doca_error_t failed(const std::exception& error) const noexcept;
+  template <class T>
+  static constexpr std::string_view noun_of() noexcept {
+    if constexpr (Recognisable<T>) {
+      return T::noun();
+    } else {
+      return "buf";
+    }
+  }
+
+  // The place in the source is a word. By value it costs a call that succeeds nothing: this object needs no memory.
+  template <class T>
+  static bool log_unusable(std::source_location where, int place, const T* argument) noexcept {
+    argument == nullptr ? log_null(where, place) : log_dead(where, place, noun_of<T>());
+    return false;
+  }
+  [[gnu::cold]] static void log_null(std::source_location where, int place) noexcept;
+  [[gnu::cold]] static void log_dead(std::source_location where, int place, std::string_view noun) noexcept;
+  [[gnu::cold, gnu::noinline]] static doca_error_t refuse(std::source_location where, Status status,
+                                                          std::string_view text) noexcept;
+  [[gnu::cold, gnu::noinline]] static doca_error_t failed(std::source_location where, const std::exception& error,
+                                                          bool is_question) noexcept;
 
   std::source_location where_;
 };

@@ -31,10 +31,11 @@ inline void* pointer_to(std::uint64_t address) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
-/// An enumerator of C as the engine's, which may have 8 bits. A larger number stays one that no enumerator has.
-template <class Enum, class CEnum>
+/// An enumerator of C as the engine's, which may have 8 bits. A number from count on stays one that no enumerator has;
+/// with the engine's count, the engine's own look at the number needs no instruction where it is inlined.
+template <class Enum, std::uint32_t count = 256, class CEnum>
 Enum enumerator(const CEnum& value) noexcept {
-  return static_cast<Enum>(std::min(number_of(value), 255U));
+  return static_cast<Enum>(number_of(value) < count ? number_of(value) : 255U);
 }
 
 /// Writes text, with a NUL, to size bytes at out. Throws unexpected for a longer text.

@@ -56,6 +56,8 @@ class Head {
   Head* next_ = nullptr;  ///< the next one that is dead
 };
 
+inline constinit Head nobody;
+
 /// The base of the objects of one kind, other than contexts.
 template <Noun name>
 class Handle : public Head {
@@ -64,6 +66,24 @@ class Handle : public Head {
   static constexpr std::string_view noun() noexcept { return name.text; }
   bool is_alive() const noexcept { return tag() == living; }
 };
+
+/// The base of the objects of one kind that belong to another object. A function that gets both looks at the part only:
+/// its owner lives as long as it does. In a dead part, and where an object of another kind has other things, there is
+/// no object's address.
+template <Noun name>
+class Part : public Handle<name> {
+ public:
+  bool is_of(const Head* owner) const noexcept { return owner_ == owner; }
+  /// Undefined before set_owner().
+  Head* owner() const noexcept { return owner_; }
+  void set_owner(Head& owner) noexcept { owner_ = &owner; }
+
+ private:
+  Head* owner_ = &nobody;  ///< never null, as a program may give NULL for the owner
+};
+
+template <class Object, class Owner>
+concept PartOf = requires(const Object& part, const Owner* owner) { part.is_of(owner); };
 
 /// Makes and ends the objects of one type, which can be made without memory. Any thread may call it.
 template <class Object>

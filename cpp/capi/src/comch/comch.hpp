@@ -38,9 +38,8 @@ struct doca_comch_client : pydoca::capi::ContextHandle<"comch client", pydoca::c
 };
 
 /// The user data of the engine's connection are its address. A server makes one for each client.
-struct doca_comch_connection : pydoca::capi::Handle<"comch connection"> {
+struct doca_comch_connection : pydoca::capi::Part<"comch connection"> {
   std::shared_ptr<pydoca::comch::Connection> connection;  ///< a client's: null before the first one
-  pydoca::capi::ComchEndpoint* owner = nullptr;
   doca_data user_data{};
 };
 
@@ -48,6 +47,12 @@ namespace pydoca::capi {
 
 inline ComchEndpoint& endpoint_of(const comch::Connection& connection) noexcept {
   return *static_cast<ComchEndpoint*>(ctx_of(*connection.endpoint()));
+}
+
+/// The engine's context that sends over a connection of endpoint: the connection's own, as far as it has one, which the
+/// engine then need not compare.
+inline comch::Endpoint& engine_of(const ComchEndpoint& endpoint, const comch::Connection& connection) noexcept {
+  return connection.is_connected() ? *connection.endpoint() : endpoint.endpoint();
 }
 
 /// Null for a connection for which a server had no memory.

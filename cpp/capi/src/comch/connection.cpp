@@ -7,7 +7,7 @@ using capi::Call;
 
 void capi::bind(doca_comch_connection& handle, comch::Connection& connection) noexcept {
   handle.connection = connection.shared_from_this();
-  handle.owner = &endpoint_of(connection);
+  handle.set_owner(endpoint_of(connection));
   handle.user_data = as_data(0);
   connection.set_user_data(address_of(&handle));
 }
@@ -17,8 +17,9 @@ namespace {
 /// The owner of the connection as an Object; null when it is of another kind.
 template <class Object>
 Object* owner_as(const Call& call, const doca_comch_connection* connection) noexcept {
-  return call.has(connection) && connection->owner->tag() == Object::living ? static_cast<Object*>(connection->owner)
-                                                                            : nullptr;
+  return call.has(connection) && connection->owner()->tag() == Object::living
+             ? static_cast<Object*>(connection->owner())
+             : nullptr;
 }
 
 }  // namespace

@@ -38,10 +38,6 @@ void capi::receive(ComchEndpoint& endpoint, doca_comch_event_msg_recv_cb_t callb
   endpoint.received = callback;
 }
 
-doca_error_t capi::refuse_other_connection(const Call& call) noexcept {
-  return call.invalid("the connection is another context's");
-}
-
 doca_error_t doca_comch_cap_server_is_supported(const doca_devinfo* devinfo) {
   return capi::answer_support(Call(), devinfo, comch::Server::is_supported);
 }

@@ -77,27 +77,16 @@ doca_error_t configure_send(const Call& call, Object* object, doca_comch_task_se
                        });
 }
 
-[[gnu::cold]] doca_error_t refuse_other_connection(const Call& call) noexcept;
-
-template <class Object>
-[[gnu::cold, gnu::noinline]] doca_error_t refuse_send(Object* object, doca_comch_connection* connection,
-                                                      const void* msg, doca_comch_task_send** task,
-                                                      std::source_location where) noexcept {
-  const Call call(where);
-  return call.has(object, connection, msg, task) ? refuse_other_connection(call) : DOCA_ERROR_INVALID_VALUE;
-}
-
-/// A living connection's owner is alive, so comparing it is all that object needs.
 template <class Object>
 doca_error_t take_send(Object* object, doca_comch_connection* connection, const void* msg, std::uint32_t len,
                        doca_comch_task_send** task,
                        std::source_location where = std::source_location::current()) noexcept {
-  if (connection == nullptr || !connection->is_alive() || connection->owner != object || msg == nullptr ||
-      task == nullptr) [[unlikely]] {
-    return refuse_send(object, connection, msg, task, where);
+  if (msg == nullptr || !can_take(object, connection, task)) [[unlikely]] {
+    return refuse_to_take(where, object, connection, msg, task);
   }
+  comch::Connection& link = *connection->connection;
   const std::span message(static_cast<const std::byte*>(msg), len);
-  return as_c(object->endpoint().send(*connection->connection, message, 0, taken(task)));
+  return as_c(engine_of(*object, link).send(link, message, 0, taken(task)));
 }
 
 }  // namespace pydoca::capi

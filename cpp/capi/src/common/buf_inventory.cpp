@@ -8,6 +8,7 @@
 
 #include <doca_buf_inventory.h>
 #include <memory>
+#include <source_location>
 #include <utility>
 
 using namespace pydoca;
@@ -63,16 +64,16 @@ doca_error_t doca_buf_inventory_expand(doca_buf_inventory* inventory, std::uint3
 
 doca_error_t doca_buf_inventory_buf_get_by_args(doca_buf_inventory* inventory, const doca_mmap* mmap, void* addr,
                                                 std::size_t len, void* data, std::size_t data_len, doca_buf** buf) {
-  if (!Call().has(inventory, mmap, buf)) {
-    return DOCA_ERROR_INVALID_VALUE;
+  if (!Call::accepts(inventory, mmap, buf)) [[unlikely]] {
+    return Call::refuse_arguments(std::source_location::current(), inventory, mmap, buf);
   }
   return capi::as_c(inventory->source->get_by_args(mmap->map, capi::address_of(addr), len, capi::address_of(data),
                                                    data_len, capi::filled(buf)));
 }
 
 doca_error_t doca_buf_inventory_buf_dup(doca_buf_inventory* inventory, const doca_buf* src_buf, doca_buf** dst_buf) {
-  if (!Call().has(inventory, engine(src_buf), dst_buf)) {
-    return DOCA_ERROR_INVALID_VALUE;
+  if (!Call::accepts(inventory, engine(src_buf), dst_buf)) [[unlikely]] {
+    return Call::refuse_arguments(std::source_location::current(), inventory, engine(src_buf), dst_buf);
   }
   return capi::as_c(inventory->source->dup(*engine(src_buf), capi::filled(dst_buf)));
 }

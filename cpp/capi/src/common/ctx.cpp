@@ -112,5 +112,5 @@ doca_error_t doca_ctx_cap_get_num_completion_vectors(const doca_devinfo* devinfo
   if (!call.has(devinfo, num_comp_vectors)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.refuse(Status::not_supported, "devices here have no completion vectors");
+  return call.ask([] { throw Error(Status::not_supported, "devices here have no completion vectors"); });
 }

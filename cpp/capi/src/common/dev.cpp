@@ -66,10 +66,16 @@ void close(doca_dev& dev) {
   }
 }
 
+/// Only the simulator has devices of both sides. Other ones are in this machine, and so on the program's side.
+bool is_of_other_side(const DeviceInfo& info) noexcept {
+  const DeviceProperties& properties = info.properties();
+  return properties.backend == "sim" && properties.side != capi::side();
+}
+
 std::vector<DeviceInfo> devices_of_this_side() {
   capi::require_side();
   std::vector<DeviceInfo> all = devices();
-  std::erase_if(all, [](const DeviceInfo& info) { return info.properties().side != capi::side(); });
+  std::erase_if(all, is_of_other_side);
   if (all.empty()) {
     throw Error(Status::not_found, "there is no device on this program's side of the PCIe link");
   }
@@ -82,7 +88,7 @@ doca_error_t get(const Call& call, const doca_devinfo* devinfo, Value* value, Re
   if (!call.has(devinfo, value)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] { *value = static_cast<Value>(read(*devinfo->info)); });
+  return call.ask([&] { *value = static_cast<Value>(read(*devinfo->info)); });
 }
 
 /// Answers a getter of an address as bytes.
@@ -92,7 +98,7 @@ doca_error_t get_bytes(const Call& call, const doca_devinfo* devinfo, std::uint8
   if (!call.has(devinfo, out)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] {
+  return call.ask([&] {
     capi::require_room(size, sizeof(decltype(read(*devinfo->info))));
     capi::copy_bytes(read(*devinfo->info), out);
   });
@@ -105,7 +111,7 @@ doca_error_t get_text(const Call& call, const Object* object, char* out, std::si
   if (!call.has(object, out)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] {
+  return call.ask([&] {
     capi::require_room(size, needed);
     capi::copy_text(read(*object), out, size);
   });

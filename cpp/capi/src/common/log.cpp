@@ -258,7 +258,10 @@ doca_error_t doca_log(std::uint32_t level, int source, const char* file, int lin
   va_start(arguments, format);
   const doca_error_t result = call.run([&] {
     const log::Level of = log::level_of(level);
-    if (of != log::Level::disable && log::enabled(log::Family::application, of)) {
+    if (of == log::Level::disable) {
+      throw Error(Status::invalid_value, "DOCA_LOG_LEVEL_DISABLE is a limit, and no message has it");
+    }
+    if (log::enabled(log::Family::application, of)) {
       log::detail::emit(log::Family::application, of, Sources::all().name_of(source),
                         with_place(file, line, func, formatted(format, arguments)));
     }

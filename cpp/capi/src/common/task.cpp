@@ -20,25 +20,26 @@ doca_error_t refuse_batch(const Call& call, const doca_task_batch* batch) noexce
   return call.refuse(Status::not_supported, "no library here has batches of tasks");
 }
 
+// Each Call() of a function of the data path has one use, in the way of a failure: the compiler makes it there.
+
 // A full queue is how fast programs learn to wait: no line of the log for it.
-[[gnu::cold, gnu::noinline]] doca_error_t refuse_submission(const Call& call, const Task& task,
-                                                            Status status) noexcept {
+[[gnu::cold, gnu::noinline]] doca_error_t refuse_submission(Call call, const Task& task, Status status) noexcept {
   if (status == Status::again) {
     return DOCA_ERROR_AGAIN;
   }
   return call.run([&] { throw Error(status, task.explain(status)); });
 }
 
-doca_error_t answer_submission(const Call& call, const Task& task, Status status) noexcept {
+doca_error_t answer_submission(Call call, const Task& task, Status status) noexcept {
   return status == Status::success ? DOCA_SUCCESS : refuse_submission(call, task, status);
 }
 
 }  // namespace
 
-doca_error_t doca_task_submit(doca_task* task) {
-  const Call call;
-  return call.has(engine(task)) ? answer_submission(call, *engine(task), engine(task)->submit())
-                                : DOCA_ERROR_INVALID_VALUE;
+// The engine's function becomes a part of it, which then looks at the status once.
+[[gnu::flatten]] doca_error_t doca_task_submit(doca_task* task) {
+  return Call().has(engine(task)) ? answer_submission(Call(), *engine(task), engine(task)->submit())
+                                  : DOCA_ERROR_INVALID_VALUE;
 }
 
 doca_error_t doca_task_submit_ex(doca_task* task, std::uint32_t flags) {
@@ -54,18 +55,16 @@ doca_error_t doca_task_submit_ex(doca_task* task, std::uint32_t flags) {
 }
 
 doca_error_t doca_task_try_submit(doca_task* task) {
-  const Call call;
-  return call.has(engine(task)) ? answer_submission(call, *engine(task), engine(task)->try_submit())
-                                : DOCA_ERROR_INVALID_VALUE;
+  return Call().has(engine(task)) ? answer_submission(Call(), *engine(task), engine(task)->try_submit())
+                                  : DOCA_ERROR_INVALID_VALUE;
 }
 
 void doca_task_free(doca_task* task) {
-  const Call call;
-  if (!call.has(engine(task))) {
+  if (!Call().has(engine(task))) {
     return;
   }
   if (const Status status = engine(task)->free(); status != Status::success) [[unlikely]] {
-    static_cast<void>(call.refuse(status, error_descr(status)));
+    static_cast<void>(Call().refuse(status, error_descr(status)));
   }
 }
 

@@ -23,7 +23,7 @@ doca_error_t answer_limit(const Call& call, const doca_devinfo* devinfo, Limit* 
   if (!call.has(devinfo, limit)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] { *limit = read(*devinfo->info); });
+  return call.ask([&] { *limit = read(*devinfo->info); });
 }
 
 }  // namespace pydoca::capi

@@ -8,49 +8,42 @@ using capi::Call;
 
 namespace {
 
-[[gnu::cold, gnu::noinline]] doca_error_t refuse(const SyncEvent& event, Status status,
-                                                 std::source_location where) noexcept {
-  const Call call(where);
-  return call.run([&] { throw Error(status, event.explain(status)); });
-}
-
-doca_error_t answer(const SyncEvent& event, Status status,
-                    std::source_location where = std::source_location::current()) noexcept {
-  return status == Status::success ? DOCA_SUCCESS : refuse(event, status, where);
-}
+/// By value: the engine's would be read from memory.
+constexpr std::chrono::nanoseconds forever{SyncEvent::forever.count()};
 
 using Wait = Status (SyncEvent::*)(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                                    std::chrono::nanoseconds timeout) noexcept;
 
 doca_error_t wait(doca_sync_event* event, Wait until, std::uint64_t value, std::uint64_t mask, WaitMode mode,
                   std::source_location where = std::source_location::current()) noexcept {
-  if (!Call(where).has(event)) {
-    return DOCA_ERROR_INVALID_VALUE;
+  if (!Call::accepts(event)) [[unlikely]] {
+    return Call::refuse_arguments(where, event);
   }
-  return answer(*event->event, ((*event->event).*until)(value, mask, mode, SyncEvent::forever), where);
+  return capi::as_c(((*event->event).*until)(value, mask, mode, forever));
 }
 
 }  // namespace
 
+// Each ends by the engine's call: keeping the event for a line of the log would double what C adds to it.
 doca_error_t doca_sync_event_get(doca_sync_event* event, std::uint64_t* value) {
-  if (!Call().has(event, value)) {
-    return DOCA_ERROR_INVALID_VALUE;
+  if (!Call::accepts(event, value)) [[unlikely]] {
+    return Call::refuse_arguments(std::source_location::current(), event, value);
   }
-  return answer(*event->event, event->event->get(*value));
+  return capi::as_c(event->event->get(*value));
 }
 
 doca_error_t doca_sync_event_update_set(doca_sync_event* event, std::uint64_t value) {
-  if (!Call().has(event)) {
-    return DOCA_ERROR_INVALID_VALUE;
+  if (!Call::accepts(event)) [[unlikely]] {
+    return Call::refuse_arguments(std::source_location::current(), event);
   }
-  return answer(*event->event, event->event->update_set(value));
+  return capi::as_c(event->event->update_set(value));
 }
 
 doca_error_t doca_sync_event_update_add(doca_sync_event* event, std::uint64_t value, std::uint64_t* fetched) {
-  if (!Call().has(event, fetched)) {
-    return DOCA_ERROR_INVALID_VALUE;
+  if (!Call::accepts(event, fetched)) [[unlikely]] {
+    return Call::refuse_arguments(std::source_location::current(), event, fetched);
   }
-  return answer(*event->event, event->event->update_add(value, *fetched));
+  return capi::as_c(event->event->update_add(value, *fetched));
 }
 
 doca_error_t doca_sync_event_wait_gt(doca_sync_event* event, std::uint64_t value, std::uint64_t mask) {

@@ -90,6 +90,13 @@ bool can_take(const Library* library, CTask* const* task, const Object*... objec
   return library != nullptr && library->is_alive() && task != nullptr && library->has_engine() &&
          ((objects != nullptr && objects->is_alive()) && ...);
 }
+/// The same for a task over a part of the library's object, such as a connection: a part alone knows whether that
+/// lives.
+template <class Library, PartOf<Library> Piece, class CTask, class... Object>
+bool can_take(const Library* library, const Piece* part, CTask* const* task, const Object*... objects) noexcept {
+  return part != nullptr && part->is_of(library) && task != nullptr &&
+         ((objects != nullptr && objects->is_alive()) && ...);
+}
 /// The status for a call that lacks what can_take() asks for.
 template <class Library, class CTask, class... Object>
 [[gnu::cold, gnu::noinline]] doca_error_t refuse_to_take(std::source_location where, Library* library, CTask** task,
@@ -97,6 +104,13 @@ template <class Library, class CTask, class... Object>
   const Call call(where);
   return call.has(library, task, objects...) ? call.refuse(Status::bad_state, "it is not a context yet")
                                              : DOCA_ERROR_INVALID_VALUE;
+}
+template <class Library, PartOf<Library> Piece, class... Argument>
+[[gnu::cold, gnu::noinline]] doca_error_t refuse_to_take(std::source_location where, Library* library,
+                                                         const Piece* part, const Argument*... arguments) noexcept {
+  const Call call(where);
+  return call.has(library, part, arguments...) ? call.invalid("the connection is another context's")
+                                               : DOCA_ERROR_INVALID_VALUE;
 }
 
 [[gnu::cold]] doca_error_t refuse_change(Status status, std::source_location where) noexcept;

@@ -33,7 +33,7 @@ doca_error_t doca_rdma_cap_get_gid(const doca_devinfo* devinfo, std::uint32_t st
   if (!call.has(devinfo, gid_array)) {
     return DOCA_ERROR_INVALID_VALUE;
   }
-  return call.run([&] {
+  return call.ask([&] {
     for (const Gid& gid : Rdma::gids(*devinfo->info, start_index, num_entries)) {
       capi::copy_bytes(gid, (gid_array++)->raw);
     }

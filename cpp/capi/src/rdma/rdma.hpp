@@ -22,7 +22,7 @@ struct doca_rdma_addr : pydoca::capi::Handle<"RDMA address"> {
 };
 
 /// The user data of the engine's connection is the address of this object.
-struct doca_rdma_connection : pydoca::capi::Handle<"RDMA connection"> {
+struct doca_rdma_connection : pydoca::capi::Part<"RDMA connection"> {
   std::shared_ptr<pydoca::RdmaConnection> connection;
   doca_data user_data{};
   mutable pydoca::capi::Owned<doca_rdma_addr> addr;  ///< made when a program asks for it
@@ -60,6 +60,7 @@ doca_rdma_connection& add_connection(doca_rdma& rdma, doca_data user_data, Make 
   std::erase_if(rdma.connections, [](const auto& kept) { return kept->connection->rdma() == nullptr; });
   rdma.connections.reserve(rdma.connections.size() + 1);
   Owned<doca_rdma_connection> made(Slab<doca_rdma_connection>::make());
+  made->set_owner(rdma);
   made->user_data = user_data;
   made->connection = make();
   made->connection->set_user_data(address_of(made.get()));
@@ -68,6 +69,15 @@ doca_rdma_connection& add_connection(doca_rdma& rdma, doca_data user_data, Make 
 
 /// An object with the address. Throws std::bad_alloc.
 Owned<doca_rdma_addr> make_address(const RdmaAddress& address);
+
+/// The engine's connection of an object that is alive. The compiler learns that it is there, and asks no more.
+inline RdmaConnection& engine_of(const doca_rdma_connection& connection) noexcept {
+  RdmaConnection* const engine = connection.connection.get();
+  if (engine == nullptr) {
+    __builtin_unreachable();
+  }
+  return *engine;
+}
 
 /// Null for NULL, and for an object that is not alive.
 inline std::shared_ptr<RdmaConnection> engine_connection(const doca_rdma_connection* connection) noexcept {

@@ -34,7 +34,7 @@ std::shared_ptr<BufPool> BufPool::create(std::size_t num_elements, std::size_t e
                                          std::shared_ptr<Mmap> mmap) {
   if (mmap == nullptr || mmap->len() == 0) {
     throw Error(Status::invalid_value, mmap == nullptr ? "buf pool: the memory map is null; give one"
-                                                       : "buf pool: the memory map has no range; set_memrange() first");
+                                                       : "buf pool: the memory map has no range; set it first");
   }
   if (element_size == 0) {
     throw Error(Status::invalid_value, "buf pool: elements of 0 bytes; give 1 or more");

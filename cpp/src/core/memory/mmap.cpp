@@ -323,7 +323,7 @@ backend::MemoryRegion& Mmap::region_for_export(const Device& device) const {
   const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });
   if (!added || region == nullptr) {
     refuse(Status::not_found, "export mmap",
-           detail::concat("device ", device.info().name(), " was not added to it; add_device() before start()"));
+           detail::concat("device ", device.info().name(), " was not added to it; add it before the start"));
   }
   return *region;
 }
@@ -350,7 +350,7 @@ std::vector<std::byte> Mmap::export_pci(const Device& device) {
   const Access flag = access_ & (Access::pci_read_only | Access::pci_read_write);
   if (!imported_ && started_ && flag == Access{}) {
     refuse(Status::not_permitted, "export mmap",
-           "its access has neither pci_read_only nor pci_read_write; set one before start()");
+           "its access has neither pci_read_only nor pci_read_write; set one before the start");
   }
   backend::MemoryRegion& region = region_for_export(device);
   if (!device.info().capabilities().mmap_export_pci) {
@@ -367,7 +367,7 @@ std::vector<std::byte> Mmap::export_rdma(const Device& device) {
   const Access flags = access_ & (Access::rdma_read | Access::rdma_write | Access::rdma_atomic);
   if (!imported_ && started_ && flags == Access{}) {
     refuse(Status::not_permitted, "export mmap",
-           "its access has none of rdma_read, rdma_write and rdma_atomic; set one before start()");
+           "its access has none of rdma_read, rdma_write and rdma_atomic; set one before the start");
   }
   backend::MemoryRegion& region = region_for_export(device);
   if (!device.info().capabilities().mmap_export_rdma) {

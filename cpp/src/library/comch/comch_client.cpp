@@ -147,7 +147,8 @@ void library::Client::unestablished(Connection& connection, Status status, std::
   if (status != Status::connection_reset) {
     refusal_ = why.substr(0, max_refusal);
     log::engine(log::Level::error, kind(), [&] {
-      return concat("the server of \"", name(), "\" refused this client: ", why.empty() ? error_descr(status) : why);
+      return concat("the server of \"", name(), "\" refused this client: ", status, ": ",
+                    why.empty() ? error_descr(status) : why);
     });
     fail(status, why);
   } else if (dialer_->fd() >= 0) {

@@ -173,8 +173,8 @@ std::string library::RdmaTask::explain(Status status) const {
       return explain_failed_access();
     case Status::time_out:
       return traits().remote_access == Access::rdma_atomic
-                 ? "the process that owns the memory did not answer; pydoca.alloc() there makes memory that needs no "
-                   "answer"
+                 ? "the process that owns the memory did not answer; shared memory there (in Python of "
+                   "pydoca.alloc) needs no answer"
                  : "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
     case Status::shutdown:
       return "it was flushed, as its connection ended or its context stopped";
@@ -212,11 +212,12 @@ std::string library::RdmaTask::explain_failed_access() const {
   }
   const std::string_view permission = detail::name_of(traits().remote_access);
   return is_of_event(kind())
-             ? detail::concat("the event was stopped, is not of this peer, or the permissions of the peer's Rdma lack ",
-                              permission, "; the connection has ended")
-             : detail::concat("the peer's memory is withdrawn, too short, of another peer, or does not permit ",
-                              permission,
-                              " (its map's access, and the permissions of its Rdma); the connection has ended");
+             ? detail::concat(
+                   "the event was stopped, is not of this peer, or the permissions of the peer's RDMA context lack ",
+                   permission, "; the connection has ended")
+             : detail::concat(
+                   "the peer's memory is withdrawn, too short, of another peer, or does not permit ", permission,
+                   " (by its map's access, and the permissions of its RDMA context); the connection has ended");
 }
 
 }  // namespace pydoca

@@ -35,11 +35,11 @@ std::string digest_room(const detail::Violation& violation, const DeviceInfo& /*
 std::string piece_length(const detail::Violation& violation, const DeviceInfo& /*device*/) {
   return detail::concat(violation.operand, " has ", detail::limits::bytes(violation.value),
                         " of data; every piece but the last has a multiple of ", violation.allowed, " with ",
-                        violation.setting, "; call set_is_final_buf() before the last");
+                        violation.setting, "; mark the last as the final one");
 }
 
 std::string message_end(const detail::Violation& /*violation*/, const DeviceInfo& /*device*/) {
-  return detail::concat("the message has ended, and its digest is in dst; reset() begins another");
+  return detail::concat("the message has ended, and its digest is in dst; reset the task to begin another");
 }
 
 /// Literals, which are ended by a NUL.

@@ -139,6 +139,64 @@ TEST_F(RdmaConnecting, TasksMayGoBeforeThePeerHasConnected) {
   EXPECT_EQ(b->completions[0].status, Status::success);
 }
 
+// A real queue pair sends again until its peer is ready. A requester that is quick would otherwise have left by then.
+TEST_F(RdmaConnecting, TasksCompleteOnlyOnceThePeerHasConnected) {
+  if (!is_simulated()) {
+    GTEST_SKIP() << "a queue pair that disconnects flushes requests that the network has not taken";
+  }
+  start();
+  const NetMemory memory(a->device, 64);
+  const NetMemory there(b->device, 64);
+  ab = a->rdma->export_connection();
+  ba = b->rdma->export_connection();
+  b->submit(&Rdma::receive, b->room(there, 0, 64));
+  a->rdma->connect(ba->details(), *ab);
+  a->submit(&Rdma::write, *ab, a->data(memory, 0, 8), a->room(imported(there), there.addr(32), 8));
+  a->submit(&Rdma::send, *ab, a->data(memory, 0, 64));
+  for (int i = 0; i < 100; ++i) {
+    a->pe->progress();
+  }
+  EXPECT_THAT(a->completions, IsEmpty());
+  b->rdma->connect(ab->details(), *ba);
+  ASSERT_TRUE(run_until({a.get()}, [&] { return a->completions.size() == 2; }));
+  EXPECT_EQ(a->completions[0].status, Status::success);
+  EXPECT_EQ(a->completions[1].status, Status::success);
+  ab->disconnect();
+  ASSERT_TRUE(run_until({a.get()}, [&] { return a->downs.size() == 1; }));
+  ASSERT_TRUE(run_until({b.get()}, [&] { return b->downs.size() == 1; }));
+  EXPECT_THAT(b->ups, SizeIs(1));
+  ASSERT_THAT(b->completions, SizeIs(1));
+  EXPECT_EQ(b->completions[0].status, Status::success);
+}
+
+TEST_F(RdmaConnecting, TasksThatWaitForThePeerAreFlushedAndEndWithIt) {
+  if (!is_simulated()) {
+    GTEST_SKIP() << "a queue pair does not take part when another one is set up to reach it";
+  }
+  start();
+  ab = a->rdma->export_connection();
+  ba = b->rdma->export_connection();
+  a->rdma->connect(ba->details(), *ab);
+  a->submit(&Rdma::send, *ab, nullptr);
+  ab->disconnect();
+  ASSERT_TRUE(run_until({a.get()}, [&] { return a->downs.size() == 1; }));
+  ASSERT_THAT(a->completions, SizeIs(1));
+  EXPECT_EQ(a->completions[0].status, Status::shutdown);
+  EXPECT_EQ(thrown_by([&] { b->rdma->connect(ab->details(), *ba); }), Status::connection_aborted);
+
+  ab = a->rdma->export_connection();
+  ba.reset();
+  b->stop();
+  ASSERT_EQ(b->rdma->start(), Status::success);
+  ba = b->rdma->export_connection();
+  a->rdma->connect(ba->details(), *ab);
+  a->submit(&Rdma::send, *ab, nullptr);
+  b->stop();
+  ASSERT_TRUE(run_until({a.get()}, [&] { return a->downs.size() == 2; }));
+  ASSERT_THAT(a->completions, SizeIs(2));
+  EXPECT_EQ(a->completions[1].status, Status::connection_reset);
+}
+
 TEST_F(RdmaConnecting, DisconnectingIsHeardAtBothEnds) {
   connect_in_touch();
   ab->disconnect();

@@ -174,8 +174,8 @@ TEST_F(PartialHashTest, EveryPieceButTheLastIsAMultipleOfABlock) {
   ShaPartialHashTask& task = begin(source(0, 100), target());
   EXPECT_EQ(task.try_submit(), Status::invalid_value);
   const std::string reason =
-      "src has 100 bytes of data; every piece but the last has a multiple of 64 with sha256; call set_is_final_buf() "
-      "before the last";
+      "src has 100 bytes of data; every piece but the last has a multiple of 64 with sha256; mark the last as the "
+      "final one";
   EXPECT_EQ(task.explain(Status::invalid_value), reason);
   rig.free_tasks = true;
   tasks.clear();
@@ -189,7 +189,7 @@ TEST_F(PartialHashTest, AMessageThatHasEndedTakesNoPiece) {
   rig.free_tasks = true;
   tasks.clear();
   rig.completions.clear();
-  rig.expect_refused(task, "the message has ended, and its digest is in dst; reset() begins another", false);
+  rig.expect_refused(task, "the message has ended, and its digest is in dst; reset the task to begin another", false);
 }
 
 TEST_F(PartialHashTest, AContextThatStartsAgainBeginsAnew) {

@@ -48,7 +48,7 @@ class ImportedMemory {
   std::uint64_t base() const noexcept { return base_; }
   std::uint64_t size() const noexcept { return size_; }
   Access access() const noexcept { return access_; }
-  /// Through the revocation page; io_failed when the revocation page is closed or the system refuses.
+  /// Reads through the revocation page; io_failed when the revocation page is closed or the system refuses.
   Status read(std::uint64_t offset, std::byte& value);
   Status write(std::uint64_t offset, std::byte value);
 

@@ -116,7 +116,7 @@ class LocalCounter final : public backend::Counter {
     if (!can_be_mapped(range_, Access::pci_read_write)) {
       throw Error(Status::not_supported,
                   "export a sync event: other processes cannot map its memory for writing; let the event allocate it, "
-                  "or give it memory of its own, as pydoca.alloc(8) makes it, which is not exported read-only");
+                  "or give it shared memory of its own (in Python pydoca.alloc(8)), which is not exported read-only");
     }
     return region_.export_as(type, Access::pci_read_write, importers_);
   }

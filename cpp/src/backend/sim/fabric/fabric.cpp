@@ -97,12 +97,17 @@ int connect_socket(int fd, const Address& address) noexcept {
 Fd connected(Fd fd, const Address& address, Status& status) noexcept {
   const int error = fd ? connect_socket(fd.get(), address) : errno;
   status = error != 0 ? connect_status(error) : Status::success;
+  if (error == ECONNREFUSED) {
+    leave(address.directory);  // removes the file that a dead process has left
+  }
   if (status == Status::success && !peer_allowed(fd.get())) {
     status = Status::not_permitted;
   }
   if (status != Status::success) {
     fd.reset();
     errno = error;
+  } else {
+    SocketFile::leave_at_exit(address.directory);
   }
   return fd;
 }

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <dirent.h>
+#include <exception>
 #include <fcntl.h>
 #include <map>
 #include <memory>
@@ -42,11 +43,11 @@ void SocketName::write(std::initializer_list<std::string_view> parts) noexcept {
   }
 }
 
-/// The files of this process, for exit().
+/// The files of this process, and the directories that it uses, for exit().
 class SocketFile::Registry {
  public:
   static Registry& instance() {
-    static const int at_exit = std::atexit([] { instance().remove_if([](const Entry&) { return true; }); });
+    static const int at_exit = std::atexit([] { instance().leave_all(); });
     static_cast<void>(at_exit);
     return detail::PerProcess<Registry>::instance();
   }
@@ -59,6 +60,10 @@ class SocketFile::Registry {
   auto take(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     return entries_.extract(number);
+  }
+  void leave_at_exit(const FabricDirectory& directory) {
+    const std::lock_guard lock(mutex_);
+    directories_.try_emplace(directory.path(), directory);
   }
   template <class Condition>
   void remove_if(Condition condition) noexcept {
@@ -73,8 +78,17 @@ class SocketFile::Registry {
   }
 
  private:
+  void leave_all() noexcept {
+    remove_if([](const Entry&) { return true; });
+    const std::lock_guard lock(mutex_);
+    for (const auto& [path, directory] : directories_) {
+      leave(directory);
+    }
+  }
+
   std::mutex mutex_;
   std::map<std::uint64_t, Entry> entries_;
+  std::map<std::string, FabricDirectory> directories_;  ///< by path
   std::uint64_t last_ = 0;
 };
 
@@ -122,6 +136,13 @@ void SocketFile::remove(const Entry& entry) noexcept {
 void SocketFile::remove_all(const FabricDirectory& directory) noexcept {
   Registry::instance().remove_if(
       [&](const Entry& entry) { return entry.address.directory.path() == directory.path(); });
+}
+
+void SocketFile::leave_at_exit(const FabricDirectory& directory) noexcept {
+  try {
+    Registry::instance().leave_at_exit(directory);
+  } catch (const std::exception&) {  // what stays is swept by the next process that comes or leaves
+  }
 }
 
 bool is_left_behind(const Address& address) {

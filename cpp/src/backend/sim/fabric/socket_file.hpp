@@ -52,6 +52,9 @@ class SocketFile {
 
   /// Removes this process's files in one fabric's directory, as exit() does in all.
   static void remove_all(const FabricDirectory& directory) noexcept;
+  /// Has exit() leave a directory in which this process has met another one, as it does those with its own files: the
+  /// other one may have been killed, and nobody else may come.
+  static void leave_at_exit(const FabricDirectory& directory) noexcept;
 
  private:
   class Registry;

@@ -58,14 +58,13 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
       return;
     case Status::bad_state:
       refuse_import(Status::not_connected,
-                    "what was exported is gone: its owner has stopped, closed or dropped it since (epoch ", reply.epoch,
-                    ", the blob's is ", blob.epoch,
-                    "); the owner keeps it as long as peers need it, and exports it again");
+                    "what was exported is gone: its owner has stopped, closed or dropped it since; the owner keeps it "
+                    "as long as peers need it, and exports it again");
     case Status::in_use:
       refuse_import(
           Status::in_use, "another process reads foreign memory of its owner, ", owner_of(blob),
-          ", and this system permits one (kernel.yama.ptrace_scope); allocate the memory with pydoca.alloc and "
-          "export it as a whole");
+          ", and this system permits one (kernel.yama.ptrace_scope); export shared memory (in Python of pydoca.alloc), "
+          "as a whole");
     case Status::full:
     case Status::time_out:
     case Status::no_memory:

@@ -95,6 +95,7 @@ PeerInbox::PeerInbox(ImportedInbox imported)
   page_ = std::launder(reinterpret_cast<InboxPage*>(region_->at(imported.addr)));
   const std::uint64_t ring_size = std::atomic_ref(page_->ring_size).load();  // once: the peer may change it
   number_ = std::atomic_ref(page_->peer_number).load();
+  token_ = std::atomic_ref(page_->token).load();
   permissions_ = std::atomic_ref(page_->permissions).load();
   require(ring_size <= imported.size - ring_offset && ring_size >= MessageRing::alignment &&
           std::has_single_bit(ring_size) && number_ < max_peers);

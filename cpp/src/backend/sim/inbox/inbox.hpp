@@ -79,6 +79,7 @@ class PeerInbox {
   std::uint64_t origin() const noexcept { return origin_; }
   Access permissions() const noexcept { return permissions_; }
   std::uint32_t number() const noexcept { return number_; }
+  std::uint64_t token() const noexcept { return token_; }
   void tell() noexcept {
     if (page_->doorbell.ring()) {
       page_->peer_cpus.store(own_cpus());
@@ -94,6 +95,7 @@ class PeerInbox {
   RevocationPage* revocation_page_ = nullptr;
   InboxPage* page_ = nullptr;
   MessageRing ring_;
+  std::uint64_t token_ = 0;
   std::uint32_t number_ = 0;
   Access permissions_{};
 };

@@ -43,7 +43,7 @@ detail::Fd open_memory(pid_t pid, bool writable) noexcept {
                                      : std::string("its owner, which is in another PID namespace");
   throw Error(gone ? Status::not_connected : Status::not_permitted,
               detail::concat("import: the system does not let this process reach memory of ", name,
-                             "; allocate it with pydoca.alloc and export it as a whole",
+                             "; export shared memory (in Python of pydoca.alloc), as a whole",
                              owner > 0 ? ", or permit ptrace" : ", or use one PID namespace for both"));
 }
 

@@ -88,20 +88,28 @@ void QueuePair::attach(ImportedInbox inbox) {
   std::uint64_t nobody = 0;
   const std::uint64_t their_peer = theirs.peer.load(std::memory_order_acquire);
   const std::uint64_t our_writer = own.writer.load(std::memory_order_acquire);
-  if ((their_peer != 0 && their_peer != inbox_.token()) || (our_writer != 0 && our_writer != theirs.token) ||
+  if ((their_peer != 0 && their_peer != inbox_.token()) || (our_writer != 0 && our_writer != peer->token()) ||
       !theirs.writer.compare_exchange_strong(nobody, inbox_.token())) {
     throw Error(Status::connection_aborted, "the peer is connected to another, or was before");
   }
   detail::crash_point();
-  own.peer.store(theirs.token, std::memory_order_release);
+  own.peer.store(peer->token(), std::memory_order_release);
   detail::crash_point();
   shared_.mailbox()->add(number_, own.doorbell, inbox_.socket());
-  trace_id_ = inbox_.token() ^ theirs.token;
+  trace_id_ = inbox_.token() ^ peer->token();
   peer_ = std::move(peer);
   peer_->page().peer_cpus.store(own_cpus());
-  phase_ = Phase::connected;
+  phase_ = Phase::attached;
+  look_for_peer();
   shared_.receives().set_peer(number_, peer_.get());
   shared_.attend_again(number_);  // the peer may have sent already
+  peer_->tell();                  // its operations may wait for this end
+}
+
+void QueuePair::look_for_peer() noexcept {
+  if (phase_ == Phase::attached && inbox_.page().writer.load(std::memory_order_acquire) == peer_->token()) {
+    phase_ = Phase::connected;
+  }
 }
 
 void QueuePair::accept(std::span<const std::byte> private_data) {
@@ -157,7 +165,7 @@ void QueuePair::reject() {
 }
 
 void QueuePair::tell_peer() noexcept {
-  if (phase_ == Phase::connected) {
+  if (has_link()) {
     peer_->tell();
   }
 }
@@ -177,10 +185,11 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
     }
     return Status::success;
   }
-  if (phase_ != Phase::connected) {
+  if (!has_link()) {
     shared_.finish(operation, Status::shutdown);
     return Status::success;
   }
+  look_for_peer();
   operation.own = {};
   waiting_.push(operation);
   if (flush) {
@@ -274,7 +283,7 @@ const Region* QueuePair::reachable(const RdmaOperation& operation, std::uint64_t
 }
 
 void QueuePair::lose(Status status) noexcept {
-  if (phase_ != Phase::connected) {
+  if (!has_link()) {
     return;
   }
   const bool established = has_peer_announced();
@@ -303,14 +312,14 @@ void QueuePair::disconnect() noexcept {
 
 /// The peer reaches this side no more afterwards, and this side has given back what it had of the peer.
 void QueuePair::close_link(Status of_waiting) noexcept {
-  const bool was_connected = phase_ == Phase::connected;
+  const bool had_link = has_link();
   phase_ = Phase::broken;
   shared_.receives().set_peer(number_, nullptr);
   deadline_ = detail::never;
   detail::crash_point();
   inbox_.withdraw();
   detail::crash_point();
-  if (was_connected) {
+  if (had_link) {
     shared_.mailbox()->remove(number_);
     peer_->tell();
     peer_.reset();

@@ -61,7 +61,9 @@ class QueuePair final : public backend::QueuePair {
   std::uint32_t number() const noexcept { return number_; }
 
  private:
-  enum class Phase : std::uint8_t { fresh, connected, broken };
+  /// attached: this side has connected, and its operations wait until the peer has as well, as those of a real queue
+  /// pair are sent again until then.
+  enum class Phase : std::uint8_t { fresh, attached, connected, broken };
   struct Incoming {
     backend::RdmaOperation* receive = nullptr;
     RecordHeader first;
@@ -76,12 +78,15 @@ class QueuePair final : public backend::QueuePair {
   static constexpr std::uint64_t largest_piece = std::uint64_t{256} << 10;
 
   std::size_t ordinal() const noexcept { return ordinal_; }
+  bool has_link() const noexcept { return phase_ == Phase::attached || phase_ == Phase::connected; }
   bool allows_peer(Access needed) const noexcept { return allows(peer_->permissions(), needed); }
 
   void require_fresh() const;
   OwnersEnd owners_end() const;
   /// Connects to a peer whose inbox was imported.
   void attach(ImportedInbox inbox);
+  /// Goes from attached to connected once the peer has connected.
+  void look_for_peer() noexcept;
 
   // Operations. again: the operation waits; the peer, a deadline or poll() continues it.
   Status begin(backend::RdmaOperation& operation) noexcept;

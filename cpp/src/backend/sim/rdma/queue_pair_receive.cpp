@@ -11,9 +11,10 @@ namespace pydoca::sim {
 using backend::RdmaOperation;
 
 void QueuePair::attend() noexcept {
-  if (phase_ != Phase::connected) {
+  if (!has_link()) {
     return;
   }
+  look_for_peer();
   const bool gone = peer_->is_gone();  // asked first: then all that the peer sent is in the inbox
   InboxDoorbell& doorbell = inbox_.page().doorbell;
   const bool wants = doorbell.begin_want();  // asked before the records: it has sent what it took

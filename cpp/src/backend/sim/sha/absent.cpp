@@ -18,6 +18,6 @@ Digest::~Digest() = default;
 
 bool Digest::begin(ShaAlgorithm /*algorithm*/) noexcept { return false; }
 bool Digest::update(const std::byte* /*bytes*/, std::size_t /*size*/) noexcept { return false; }
-bool Digest::finish(DigestBytes& /*digest*/) noexcept { return false; }
+bool Digest::finish(std::byte* /*digest*/) noexcept { return false; }
 
 }  // namespace pydoca::sim

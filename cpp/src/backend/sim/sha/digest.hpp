@@ -15,7 +15,7 @@ const std::string& no_digests();
 /// The largest of all algorithms.
 using DigestBytes = std::array<std::byte, 64>;
 
-/// Computes digests, one after another; algorithm by algorithm what it needs is allocated once.
+/// Computes digests, one after another. Only its constructor takes memory.
 class Digest {
  public:
   /// Throws no_memory, and not_supported with no_digests().

@@ -70,7 +70,7 @@ backend::ImportedRegion import_region(std::span<const std::byte> blob) {
   if (const Status status = parse(blob, fields); status != Status::success) {
     throw Error(status, status == Status::unsupported_version
                             ? "import memory: the blob is of another version of pydoca"
-                            : "import memory: the blob is not an export_rdma() of an RDMA device, or was changed");
+                            : "import memory: the blob is not an export for RDMA of an RDMA device, or was changed");
   }
   return {.region = std::make_unique<RemoteRegion>(fields.rkey),
           .addr = fields.base,

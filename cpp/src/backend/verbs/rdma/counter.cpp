@@ -105,11 +105,10 @@ std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob
   }
   CounterBlob fields;
   if (const Status status = parse(blob, fields); status != Status::success) {
-    throw Error(status,
-                status == Status::unsupported_version
-                    ? "import a sync event: the blob is of another version of pydoca"
-                    : "import a sync event: the blob is not an export_to_remote_net() of an RDMA device, or was "
-                      "changed");
+    throw Error(status, status == Status::unsupported_version
+                            ? "import a sync event: the blob is of another version of pydoca"
+                            : "import a sync event: the blob is not an export to the network of an RDMA device, or was "
+                              "changed");
   }
   return std::make_unique<RemoteCounter>(fields);
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <thread>
 #include <vector>
@@ -188,10 +189,48 @@ TEST_F(FabricSocket, TheFileOfAKilledProcessIsReplaced) {
   EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::already_exist);
   child.kill();
   EXPECT_TRUE(fs::exists(address_.path()));
+  EXPECT_TRUE(listen_at(address_, 8).fd);
+}
+
+TEST_F(FabricSocket, TheFileOfAKilledProcessGoesWithTheFirstThatConnects) {
+  const Address other = fabric_address(fabric_, "test", "other");
+  ListeningChild living(other);
+  ListeningChild child(address_);
+  child.kill();
   Status status{};
   EXPECT_FALSE(connect_to(address_, status));
   EXPECT_EQ(status, Status::not_found);
-  EXPECT_TRUE(listen_at(address_, 8).fd);
+  EXPECT_FALSE(fs::exists(address_.path()));
+  EXPECT_TRUE(connect_to(other, status)) << "its process lives";
+  living.kill();
+  EXPECT_FALSE(connect_to(other, status));
+  EXPECT_FALSE(fs::exists(address_.directory.path()));
+}
+
+/// A socket that is bound, and does not listen yet, answers as that of a dead process does.
+TEST_F(FabricSocket, TheFileOfAProcessThatIsAboutToListenStays) {
+  address_.directory.open().reset();
+  const detail::Fd early(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(early.get(), SocketName(address_).get(), SocketName::length), 0);
+  Status status{};
+  EXPECT_FALSE(connect_to(address_, status));
+  EXPECT_EQ(status, Status::not_found);
+  ASSERT_EQ(::listen(early.get(), 1), 0);
+  EXPECT_TRUE(connect_to(address_, status));
+  fs::remove_all(address_.directory.path());
+}
+
+TEST_F(FabricSocket, OneThatExitsRemovesTheFileOfItsKilledPeer) {
+  ChildProcess child([&] {
+    ListeningChild peer(address_);
+    Status status{};
+    const detail::Fd connection = connect_to(address_, status);
+    peer.kill();
+    std::exit(connection && fs::exists(address_.path()) ? 0 : 1);
+    return 0;
+  });
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_FALSE(fs::exists(address_.directory.path()));
 }
 
 TEST_F(FabricSocket, FilesOfKilledProcessesAreSwept) {

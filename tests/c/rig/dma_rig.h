@@ -1,51 +1,22 @@
-/// What the cases need: a device, an engine, an inventory and mapped memory, with a context of DMA where they copy.
-#ifndef PYDOCA_TESTS_C_STAND_H_
-#define PYDOCA_TESTS_C_STAND_H_
+/// A stage with a context of DMA.
+#ifndef TESTS_C_DMA_RIG_H
+#define TESTS_C_DMA_RIG_H
 
 #include "rig/case.h"
+#include "rig/device.h"
+#include "rig/map.h"
+#include "rig/stage.h"
 
-#include <doca_buf.h>
-#include <doca_buf_inventory.h>
-#include <doca_ctx.h>
-#include <doca_dev.h>
 #include <doca_dma.h>
-#include <doca_mmap.h>
-#include <doca_pe.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-struct stand {
-  struct doca_dev* dev;
-  struct doca_pe* pe;
-  struct doca_buf_inventory* inventory;
-  struct doca_mmap* mmap;  ///< maps memory; local devices may write there
-  char* memory;
-  size_t size;
-};
-
-/// Opens the first device of the list for which check, a function of doca_<library>.h, answers success. Ends the
-/// process when there is none.
-struct doca_dev* open_first(doca_error_t (*check)(const struct doca_devinfo* info));
-/// The same by its PCI address.
-struct doca_dev* open_pci(const char* pci_addr);
-
-/// A started map of memory that stays the caller's.
-struct doca_mmap* map_memory(struct doca_dev* dev, void* memory, size_t size, uint32_t permissions);
-
-/// A device for DMA, and size bytes of zeroed memory.
-void stand_set_up(struct stand* stand, size_t size);
-/// The same with another device, which the stand then closes.
-void stand_set_up_with(struct stand* stand, struct doca_dev* dev, size_t size);
-/// Everything must be gone that uses the stand.
-void stand_tear_down(struct stand* stand);
-
-/// All of [offset, offset + len) is data, as of a source.
-struct doca_buf* data_buf(struct stand* stand, size_t offset, size_t len);
-/// All of it is tailroom, as of a destination.
-struct doca_buf* room_buf(struct stand* stand, size_t offset, size_t len);
+/// A device for DMA, and size bytes of memory.
+void stage_open_for_dma(struct stage* stage, size_t size);
 
 /// A context of DMA, and what its callbacks have seen.
 struct dma_rig {
-  struct stand stand;
+  struct stage stage;
   struct doca_dma* dma;
   struct doca_ctx* ctx;
   struct doca_buf* src;
@@ -77,11 +48,8 @@ void dma_rig_tear_down(struct dma_rig* rig);
 struct doca_dma_task_memcpy* take_copy(struct dma_rig* rig, struct doca_buf* src, struct doca_buf* dst);
 struct doca_task* as_task(struct doca_dma_task_memcpy* task);
 
-enum doca_ctx_states state_of(struct doca_ctx* ctx);
 /// Progresses until so many tasks have completed, or the state is reached; the alarm of the case ends it otherwise.
 void progress_until_completed(struct dma_rig* rig, int num_completed);
 void progress_until_state(struct doca_pe* pe, struct doca_ctx* ctx, enum doca_ctx_states state);
-/// Stops the context and progresses until it is idle.
-void stop_until_idle(struct doca_pe* pe, struct doca_ctx* ctx);
 
-#endif  // PYDOCA_TESTS_C_STAND_H_
+#endif  // TESTS_C_DMA_RIG_H

@@ -9,7 +9,7 @@
 #error "these cases are those of a DPU"
 #endif
 
-CASE(dpu, sees_devices_of_its_own_side_only) {
+CASE(dev, a_dpu_sees_devices_of_its_own_side_only) {
   struct doca_devinfo** list = NULL;
   uint32_t count = 0;
   CHECK_OK(doca_devinfo_create_list(&list, &count));
@@ -23,7 +23,7 @@ CASE(dpu, sees_devices_of_its_own_side_only) {
   CHECK_STATUS(doca_devinfo_create_list(&list, &count), DOCA_ERROR_NOT_PERMITTED);
 }
 
-CASE(dpu, imports_and_does_not_export) {
+CASE(mmap, a_dpu_imports_and_does_not_export) {
   struct doca_dev* dev = open_device("03:00.0");
   uint8_t can = 0;
   CHECK_OK(doca_mmap_cap_is_create_from_export_pci_supported(doca_dev_as_devinfo(dev), &can));
@@ -50,7 +50,7 @@ static struct doca_dev_rep* open_rep(struct doca_dev* dev, const char* pci_addr)
   return rep;
 }
 
-CASE(dpu, representors_have_the_addresses_of_the_host) {
+CASE(dev_rep, representors_have_the_addresses_of_the_host) {
   struct doca_dev* dev = open_device("03:00.0");
   struct doca_dev_rep* rep = open_rep(dev, "0b:00.0");
   const struct doca_devinfo_rep* info = doca_dev_rep_as_devinfo(rep);
@@ -73,7 +73,7 @@ CASE(dpu, representors_have_the_addresses_of_the_host) {
   CHECK_OK(doca_dev_close(dev));
 }
 
-CASE(dpu, filters_are_capabilities_of_the_device) {
+CASE(dev_rep, filters_are_capabilities_of_the_device) {
   struct doca_dev* dev = open_device("03:00.0");
   struct doca_devinfo_rep** list = NULL;
   uint32_t count = 0;

@@ -1,0 +1,17 @@
+# Programs in C: the compiler is that of C++, as code of both is linked with its sanitizers.
+if(NOT CMAKE_C_COMPILER)
+  cmake_path(GET CMAKE_CXX_COMPILER FILENAME pydoca_c_compiler)
+  string(REPLACE "clang++" "clang" pydoca_c_compiler "${pydoca_c_compiler}")
+  string(REPLACE "g++" "gcc" pydoca_c_compiler "${pydoca_c_compiler}")
+  string(REPLACE "c++" "cc" pydoca_c_compiler "${pydoca_c_compiler}")
+  cmake_path(REPLACE_FILENAME CMAKE_CXX_COMPILER "${pydoca_c_compiler}" OUTPUT_VARIABLE pydoca_c_compiler)
+  set(CMAKE_C_COMPILER "${pydoca_c_compiler}" CACHE FILEPATH "C compiler")
+endif()
+enable_language(C)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+
+set(pydoca_c_warnings -Wall -Wextra -Wpedantic -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wconversion)
+if(PYDOCA_WARNINGS_AS_ERRORS)
+  list(APPEND pydoca_c_warnings -Werror)
+endif()

@@ -1,0 +1,7 @@
+#include "fuzz/target.hpp"
+
+namespace pydoca::fuzz {
+
+std::span<const Target> capi_targets() { return {}; }
+
+}  // namespace pydoca::fuzz
