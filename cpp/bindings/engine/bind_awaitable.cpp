@@ -21,6 +21,7 @@ void bind_awaitable(py::module_& module) {
       .def("_ready", &Awaitable::ready)
       .def("_take", &Awaitable::take)
       .def("_give_up", &Awaitable::give_up)
+      .def("_curtail", &Awaitable::curtail)
       .def("_abandon", &Awaitable::abandon)
       .def_property_readonly("_lends_memory", &Awaitable::lends_memory)
       .def("_quarantine", &Awaitable::quarantine)
