@@ -93,5 +93,8 @@ void made_by(py::module_& module, const char* name, const std::string& call);
 void made_by_libraries(py::module_& module, const char* name);
 /// Gives all classes of awaitables their warning. Call it once they are bound.
 void bind_never_awaited(py::module_& module);
+// Let asyncio drive these classes as coroutines. Call them once the classes are bound.
+void bind_event_drives(const py::module_& module);
+void bind_task_drives(const py::module_& module);
 
 }  // namespace pydoca::bindings

@@ -24,10 +24,10 @@ class SlotHolder : NotCopied, public MemoryHolder {
   const std::uint64_t& completions() const noexcept { return completions_; }
   Task* slot() const noexcept { return slot_; }
   bool is_abandoned() const noexcept { return abandoned_; }
-  // An asyncio task that awaits the task. It refers to the Python object twice, for as long as it lives: itself, and by
-  // its drive (_coroutine.py).
-  void add_driver() noexcept { ++num_drivers_; }
-  void remove_driver() noexcept { --num_drivers_; }
+  /// An asyncio task that awaits the task begins (1) or ends (-1). It refers to the Python object twice, for as long as
+  /// it lives: itself, and by its drive (loop/drive.hpp).
+  void count_driver(int change) noexcept { num_drivers_ += change; }
+  bool has_drivers() const noexcept { return num_drivers_ != 0; }
   /// Whether only asyncio tasks refer to the Python object: the program has no name for it.
   bool is_left_to_asyncio() const noexcept { return num_drivers_ != 0 && Py_REFCNT(self_.ptr()) <= 2 * num_drivers_; }
 
