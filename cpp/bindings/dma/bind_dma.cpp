@@ -1,8 +1,8 @@
 #include <pydoca/dma.hpp>
 
+#include "batch/memcpy_many.hpp"
 #include "convert/bindings.hpp"
 #include "convert/parse.hpp"
-#include "dma/batch_object.hpp"
 #include "task/data_object.hpp"
 
 #include <array>
@@ -14,24 +14,13 @@ namespace {
 using DmaTaskObject = DataTaskObject<DmaMemcpyTask, dma_memcpy>;
 using DmaObject = DataContextObject<Dma, DataKind<dma_memcpy, &Dma::set_memcpy_conf, &Dma::num_tasks, &Dma::memcpy>>;
 
-PyObject* memcpy_many(PyObject* self, const std::array<PyObject*, 3>& given) {
-  const auto object = [](PyObject* of) { return py::reinterpret_borrow<py::object>(of); };
-  return DmaMemcpyBatchObject::begin(object(self), object(given[0]), object(given[1]), given[2]).release().ptr();
-}
-
 std::span<PyMethodDef> dma_methods() {
   static std::array methods{
       task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>(
           "Allocates a task that copies src to dst, and submits it unless submit is false. Raises NoMemoryError\n"
           "when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError for bufs\n"
           "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy)."),
-      raw_method<"memcpy_many($self, /, src, dst, descriptors)", &memcpy_many>(
-          "Begins a copy for each row of descriptors: a C-contiguous array of N x 4 uint64, which is copied.\n"
-          "Its columns are the source's address in src, the destination's in dst, both of them started maps,\n"
-          "then bytes, then user data, which stay as they are. The batch uses the tasks that are free, in any\n"
-          "order, and calls no callbacks; await it. Raises InvalidValueError that names the first bad row,\n"
-          "TypeError for other arrays, NoMemoryError when no task is free, BadStateError unless context and\n"
-          "maps run; no row was begun then. DOCA has no such call."),
+      memcpy_many_method(),
   };
   return methods;
 }

@@ -1,36 +1,17 @@
-from collections.abc import Callable, Generator
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 from typing_extensions import Buffer
 
-from pydoca._core.awaitable import Awaitable
+from pydoca._core.batch import DmaMemcpyBatch
 from pydoca._core.buf import Buf
 from pydoca._core.context import Context, ContextState
 from pydoca._core.device import Device, DeviceInfo
 from pydoca._core.mmap import Mmap
 from pydoca._core.progress_engine import ProgressEngine
 from pydoca._core.task import LibraryTask
-from pydoca._errors import Status
 
 class DmaMemcpyTask(LibraryTask): ...
-
-class DmaMemcpyBatch(Awaitable):
-    def __await__(self) -> Generator[Any, None, Self]: ...
-    def wait(self, timeout: float | None = ...) -> Self: ...
-    def __len__(self) -> int: ...
-    @property
-    def num_done(self) -> int: ...
-    @property
-    def status(self) -> Status: ...
-    @property
-    def failed_row(self) -> int | None: ...
-    @property
-    def statuses(self) -> memoryview: ...
-    @property
-    def descriptors(self) -> memoryview: ...
-    def cancel(self) -> int: ...
-    @property
-    def context(self) -> Dma: ...
 
 class Dma(Context):
     def __init__(

@@ -425,7 +425,7 @@ def test_a_dropped_batch_goes_on(make, slow):
 def test_it_keeps_the_memory_until_its_end(make, slow):
     many = make(20, num_tasks=2)
     batch = many.begin()
-    with pytest.raises(pydoca.InUseError):
+    with pytest.raises(pydoca.NotPermittedError):
         many.dst.stop()
     batch.wait(10)
     many.dst.stop()  # the bufs are back
@@ -500,7 +500,8 @@ import sys, pydoca
 device = pydoca.open_device("0b:00.0", side="host")
 memory = pydoca.alloc(6400)
 memoryview(memory)[:] = bytes(range(64)) * 100
-print(device.mmap(memory, access="pci_read_only").export_pci().hex(), flush=True)
+mmap = device.mmap(memory, access="pci_read_only")
+print(mmap.export_pci().hex(), flush=True)
 sys.stdin.read()
 """
 

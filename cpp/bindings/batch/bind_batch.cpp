@@ -1,12 +1,22 @@
+#include "batch/batch_object.hpp"
+#include "batch/memcpy_many.hpp"
+#include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
-#include "dma/batch_object.hpp"
+
+#include <array>
+#include <string>
 
 namespace pydoca::bindings {
 
 namespace {
 
 using Object = DmaMemcpyBatchObject;
+
+PyObject* memcpy_many(PyObject* self, const std::array<PyObject*, 3>& given) {
+  const auto object = [](PyObject* of) { return py::reinterpret_borrow<py::object>(of); };
+  return Object::begin(object(self), object(given[0]), object(given[1]), given[2]).release().ptr();
+}
 
 py::object failed_row(const Object& self) {
   return self.failed_row() == self.num_rows() ? py::object(py::none()) : py::object(py::int_(self.failed_row()));
@@ -41,6 +51,16 @@ void bind_outcome(py::classh<Object, Awaitable>& type) {
 }
 
 }  // namespace
+
+PyMethodDef memcpy_many_method() {
+  return raw_method<"memcpy_many($self, /, src, dst, descriptors)", &memcpy_many>(
+      "Begins a copy for each row of descriptors: a C-contiguous array of N x 4 uint64, which is copied.\n"
+      "Its columns are the source's address in src, the destination's in dst, both of them started maps,\n"
+      "then bytes, then user data, which stay as they are. The batch uses the tasks that are free, in any\n"
+      "order, and calls no callbacks; await it. Raises InvalidValueError that names the first bad row,\n"
+      "TypeError for other arrays, NoMemoryError when no task is free, BadStateError unless context and\n"
+      "maps run; no row was begun then. DOCA has no such call.");
+}
 
 void bind_dma_batch(py::module_& module) {
   py::classh<Object, Awaitable> type(

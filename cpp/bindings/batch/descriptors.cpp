@@ -1,4 +1,4 @@
-#include "dma/descriptors.hpp"
+#include "batch/descriptors.hpp"
 
 #include "convert/convert.hpp"
 

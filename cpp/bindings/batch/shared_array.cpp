@@ -1,4 +1,4 @@
-#include "dma/shared_array.hpp"
+#include "batch/shared_array.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "dma/batch_object.hpp"
+#include "batch/batch_object.hpp"
 
 #include <pydoca/log.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <pydoca/mmap.hpp>
 
-#include "dma/shared_array.hpp"
+#include "batch/shared_array.hpp"
 
 #include <cstddef>
 #include <cstdint>

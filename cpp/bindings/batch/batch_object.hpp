@@ -3,10 +3,10 @@
 #include <pydoca/buf_inventory.hpp>
 #include <pydoca/dma.hpp>
 
+#include "batch/descriptors.hpp"
+#include "batch/shared_array.hpp"
 #include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
-#include "dma/descriptors.hpp"
-#include "dma/shared_array.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
 #include "memory/mmap_object.hpp"
