@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from array import array
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
@@ -22,6 +23,8 @@ FLOOR_OF_BUFS = "make an object, and drop it"
 FLOOR_IN_FLIGHT = "one of 64 futures, set by one call"
 FLOORS = (FLOOR, FLOOR_OF_BUFS, FLOOR_IN_FLIGHT)
 IN_FLIGHT = 64
+OF_BATCHES = "await dma.memcpy_many, a row of 64 B"
+ROWS = 1000  # of a batch
 TARGET = 1.1  # times the first interpreter's
 SIZE = 4096  # bytes
 
@@ -44,6 +47,7 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
         stretches = floors() | copies_of_new_bufs(dma, inventory, *maps)
         stretches |= copies(dma, inventory.get_by_data(maps[0]), inventory.get_by_addr(maps[1]))
         stretches |= in_flight(pe, dma, inventory, *maps) | waits(context)
+        stretches[OF_BATCHES] = stretch_of_batches(dma, device)
         if only:
             return {only: await stretches[only](count)}
         best = dict.fromkeys(stretches, float("inf"))
@@ -196,6 +200,24 @@ def floor_of(name: str) -> str:
     if name.startswith("get_by_data"):
         return FLOOR_OF_BUFS
     return FLOOR_IN_FLIGHT if name.startswith("one of 64 in flight") else FLOOR
+
+
+def stretch_of_batches(dma: Any, device: Any) -> Callable[[int], Awaitable[float]]:
+    """A function that takes a number of rows, all of small copies, and returns the nanoseconds of one."""
+    import pydoca
+
+    src, dst = device.mmap(pydoca.alloc(64)), device.mmap(pydoca.alloc(64 * ROWS))
+    words = array("Q", [word for row in range(ROWS) for word in (src.addr, dst.addr + 64 * row, 64, row)])
+    descriptors = memoryview(words).cast("B").cast("Q", (ROWS, 4))
+
+    async def memcpy_many(count: int) -> float:
+        memcpy_many = dma.memcpy_many
+        begin = time.perf_counter_ns()
+        for _ in range(count // ROWS):
+            await memcpy_many(src, dst, descriptors)
+        return (time.perf_counter_ns() - begin) / count
+
+    return memcpy_many
 
 
 def find_pythons(names: list[str]) -> list[str]:

@@ -2,21 +2,29 @@
 
 Submissions count on both sides. The target is that of the loop; 50 ns a call are left out, for the list that a gather
 returns. as_completed() has no target: the floor has no `async for`.
+
+dma.memcpy_many() stands beside bare_copies, a loop of memcpy in C that reads the same descriptors; `cmake --preset
+bench && cmake --build --preset bench` in cpp/ builds it. It also stands beside the loop of awaits, of tasks that exist.
 """
 
 import asyncio
+import ctypes
 import time
+from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from print_report import Figure, arguments_of, print_report
+from print_report import PROGRAMS, Figure, arguments_of, print_report
 
 import pydoca
 
 TARGET = 1.05  # times the loop: two equal figures differ by so much on a machine that is not alone
 PER_CALL = 50  # ns
 STRETCH = 1 << 20  # ns, about: shorter than a time slice of the system
+PER_ROW = 30  # ns above the memcpy of a row
+BATCHES = ((64, 64), (64, 1000), (4096, 64), (4096, 1000))  # bytes of a row, and rows
+IN_FLIGHT = 64  # tasks of a batch
 GROUPS = ((64, 1), (64, 2), (64, 64), (64, 1000), (131072, 1), (131072, 64))  # bytes of a task, and tasks
 
 Way = Callable[[Any, list[Any]], Awaitable[None]]
@@ -67,6 +75,49 @@ async def measure(device: Any, size: int, num_tasks: int, repetitions: int, late
         return best
 
 
+class Batch:
+    """Copies of equal size, each to a place of its own, as descriptors."""
+
+    def __init__(self, device: Any, size: int, num_rows: int) -> None:
+        self.src, self.dst = device.mmap(pydoca.alloc(size)), device.mmap(pydoca.alloc(size * num_rows))
+        self.words = array("Q")
+        for row in range(num_rows):
+            self.words.extend((self.src.addr, self.dst.addr + size * row, size, row))
+        self.rows = memoryview(self.words).cast("B").cast("Q", (num_rows, 4))
+
+    async def copy(self, dma: Any) -> None:
+        await dma.memcpy_many(self.src, self.dst, self.rows)
+
+    def bare(self) -> Callable[[], None]:
+        """A loop of memcpy in C."""
+        copy = ctypes.CDLL(str(PROGRAMS / "bare_copies.so")).copy_rows
+        return partial(copy, ctypes.c_void_p(self.words.buffer_info()[0]), ctypes.c_size_t(len(self.rows)))
+
+
+async def measure_batch(device: Any, size: int, num_rows: int, repetitions: int, latency: str) -> tuple[float, float]:
+    """Nanoseconds of a row, awaited and bare: the best of many batches, which take turns."""
+    batch = Batch(device, size, num_rows)
+    bare, best = batch.bare(), [float("inf"), float("inf")]
+    async with pydoca.ProgressEngine(latency=latency) as pe, pydoca.Dma(pe, device, num_tasks=IN_FLIGHT) as dma:
+        for _ in range(10 * repetitions):
+            begin = time.perf_counter_ns()
+            await batch.copy(dma)
+            middle = time.perf_counter_ns()
+            bare()
+            end = time.perf_counter_ns()
+            best = [min(best[0], middle - begin), min(best[1], end - middle)]
+    return best[0] / num_rows, best[1] / num_rows
+
+
+async def figures_of_batches(device: Any, repetitions: int, latency: str) -> AsyncIterator[Figure]:
+    for size, num_rows in BATCHES:
+        value, floor = await measure_batch(device, size, num_rows, repetitions, latency)
+        of = f"memcpy_many {num_rows} x {size} B, a descriptor"
+        yield Figure(f"{of}, above memcpy", "ns", value, floor, PER_ROW, compared="difference")
+        loop_of_awaits = (await measure(device, size, num_rows, repetitions // 4, latency))["loop"]
+        yield Figure(f"{of}, against a loop of awaits", "ns", value, loop_of_awaits)
+
+
 async def figures(repetitions: int, latency: str) -> AsyncIterator[Figure]:
     device = pydoca.open_device("03:00.0", side="dpu")
     for size, num_tasks in GROUPS:
@@ -76,6 +127,8 @@ async def figures(repetitions: int, latency: str) -> AsyncIterator[Figure]:
         of = f"{num_tasks} x {size} B, against a loop of awaits"
         yield Figure(f"gather {of}", "ns", best["gather"], floor, TARGET, allowed)
         yield Figure(f"as_completed {of}", "ns", best["as_completed"], floor)
+    async for figure in figures_of_batches(device, repetitions, latency):
+        yield figure
 
 
 async def all_figures(repetitions: int, latency: str) -> list[Figure]:

@@ -1,6 +1,6 @@
 /// Loops in C, each beside the same one of the engine in engine/c_report.cpp. A failed call ends the process.
-#ifndef PYDOCA_BENCHMARKS_C_LOOPS_H_
-#define PYDOCA_BENCHMARKS_C_LOOPS_H_
+#ifndef BENCHMARKS_C_LOOPS_H
+#define BENCHMARKS_C_LOOPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,4 +58,4 @@ void c_idle_close(struct c_idle_loop* loop);
 }
 #endif
 
-#endif  // PYDOCA_BENCHMARKS_C_LOOPS_H_
+#endif  // BENCHMARKS_C_LOOPS_H

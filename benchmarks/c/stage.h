@@ -1,5 +1,5 @@
-#ifndef PYDOCA_BENCHMARKS_C_STAGE_H_
-#define PYDOCA_BENCHMARKS_C_STAGE_H_
+#ifndef BENCHMARKS_C_STAGE_H
+#define BENCHMARKS_C_STAGE_H
 
 #include <doca_buf.h>
 #include <doca_buf_inventory.h>
@@ -44,4 +44,4 @@ static inline void require(doca_error_t status) {
   if (__builtin_expect(status != DOCA_SUCCESS, 0)) refuse(status);
 }
 
-#endif  // PYDOCA_BENCHMARKS_C_STAGE_H_
+#endif  // BENCHMARKS_C_STAGE_H

@@ -33,6 +33,8 @@ PYBIND11_MODULE(_core, module) {
   for (const auto bind : pydoca::bindings::all) bind(module);
   for (const char* base : {"Context", "Task"}) pydoca::bindings::made_by_libraries(module, base);
   pydoca::bindings::bind_never_awaited(module);
+  pydoca::bindings::bind_event_drives(module);
+  pydoca::bindings::bind_task_drives(module);
   pydoca::bindings::require_init(module);
   module.def("publish", &pydoca::bindings::publish, pybind11::arg("object"), pybind11::arg("module_name"));
   pydoca::bindings::present_methods(module);

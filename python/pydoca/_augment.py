@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydoca import _blocking, _core, _errors, _log
 from pydoca._callbacks import require_plain_function
-from pydoca._coroutine import driven_by_asyncio
+from pydoca._coroutine import driven_by_asyncio, load_current_task
 from pydoca._enums import print_names
 from pydoca._stats import EngineStats, TaskStats
 
@@ -302,6 +302,7 @@ _core.attach(
     gather_with_progress=_gather_with_progress,
     give_up_tasks=_give_up_tasks,
     load_aio=_aio,
+    load_current_task=load_current_task,
     load_faults_of_environment=_load_faults,
     require_plain_function=require_plain_function,
     typed_signature=_typed_signature,

@@ -10,6 +10,7 @@ lived as long as the error would keep its slot.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 _Class = TypeVar("_Class", bound=type)
@@ -25,50 +26,37 @@ class _Drive:
         self.awaiter = driven.__await__()
 
 
-class _CountedDrive(_Drive):
-    """The await of a device's task, which counts its drives to find out whether only asyncio has it."""
-
-    __slots__ = ()
-
-    def __init__(self, driven: Any) -> None:
-        super().__init__(driven)
-        driven._add_driver()
-
-    def __del__(self) -> None:
-        self.driven._remove_driver()
-
-
-def _first_current_task() -> Any:
-    global _current_task
+@cache
+def load_current_task() -> Callable[[], Any]:
     from asyncio import current_task
 
-    _current_task = current_task
-    return current_task()
-
-
-_current_task: Callable[[], Any] = _first_current_task
+    return current_task
 
 
 def _drive_of(driven: Any) -> Any:
     """The drive of the asyncio task that runs now, begun at its first step."""
     try:
-        driver = _current_task()
+        driver = load_current_task()()
     except RuntimeError:  # no event loop runs
         driver = None
     drive = getattr(driver, "_pydoca_drive", None)
     if drive is None or drive.driven is not driven:
         if driver is None or driver.get_coro() is not driven:
             raise TypeError(f"only asyncio.create_task() drives {driven!r} step by step; await it instead")
-        drive = driver._pydoca_drive = (_CountedDrive if hasattr(driven, "_add_driver") else _Drive)(driven)
+        drive = driver._pydoca_drive = _Drive(driven)
     return drive
 
 
 def driven_by_asyncio(owner: _Class) -> _Class:
-    """Gives an awaitable class the methods of a coroutine."""
+    """Gives an awaitable class the methods of a coroutine.
+
+    A class of the extension has a C++ function that finds the drive, and that takes the usual steps without Python.
+    """
+    drive_of = getattr(owner, "_drive", _drive_of)
 
     def send(self: Any, value: Any) -> Any:
         """The next step of the asyncio task that asyncio.create_task() made of this object."""
-        drive = _drive_of(self)
+        drive = drive_of(self)
         del self
         try:
             return drive.awaiter.send(value)
@@ -80,7 +68,7 @@ def driven_by_asyncio(owner: _Class) -> _Class:
 
     def throw(self: Any, *error: Any) -> Any:
         """The next step with an error, such as a cancellation."""
-        drive = _drive_of(self)
+        drive = drive_of(self)
         del self
         try:
             return drive.awaiter.throw(*error)

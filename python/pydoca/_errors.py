@@ -69,7 +69,7 @@ _classes: dict[int, type[DocaError]] = {}
 class DocaError(Exception):
     """The base of pydoca's errors: an operation that fails raises the subclass for its status.
 
-    ``task`` is the task that failed, or None; pickling leaves it out.
+    ``task`` is the task or batch that failed, or None; pickling leaves it out.
     """
 
     status: ClassVar[Status] = Status.UNKNOWN

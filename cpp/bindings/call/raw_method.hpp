@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -29,7 +30,7 @@ template <class T>
 /// The C++ object of an instance of T, or of a bound class derived from T. Does what cast_object_of() does at a
 /// fraction of its cost.
 template <class T>
-T& object_of(PyObject* self) {
+[[gnu::always_inline]] inline T& object_of(PyObject* self) {
   static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
   // A subclass made in Python has another tp_dealloc, and may have several C++ objects.
   void* const value = Py_TYPE(self)->tp_dealloc == bound->tp_dealloc ? first_value(self) : nullptr;
@@ -50,18 +51,21 @@ std::array<PyObject*, num_names> arguments(const Parameters& parameters, PyObjec
   return values;
 }
 
-/// The C++ object of an argument that must be a T. wanted ("a pydoca.Buf") names the type in the TypeError for any
-/// other.
+/// Does what argument_of() does, also for instances of classes made in Python.
 template <class T>
-T& argument_of(PyObject* value, const char* wanted) {
-  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
-  if (Py_TYPE(value) == bound) [[likely]] {
-    return object_of<T>(value);
-  }
+[[gnu::noinline]] T& cast_argument_of(PyObject* value, const char* wanted) {
   if (!py::isinstance<T>(value)) {
     throw py::type_error(std::string(wanted) + " is needed, not " + Py_TYPE(value)->tp_name);
   }
   return cast_object_of<T>(value);
+}
+
+/// The C++ object of an argument that must be a T. wanted ("a pydoca.Buf") names the type in the TypeError for any
+/// other.
+template <class T>
+[[gnu::always_inline]] inline T& argument_of(PyObject* value, const char* wanted) {
+  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
+  return Py_TYPE(value) == bound ? object_of<T>(value) : cast_argument_of<T>(value, wanted);
 }
 
 /// The truth value of an optional argument such as submit; true when the caller did not give it.
@@ -121,6 +125,24 @@ PyMethodDef raw_method(const char* doc) {
     return raw_entry(RawSignature<signature>::parameters.method, &call_with_arguments<signature, function>,
                      text.c_str());
   }
+}
+
+/// The getter of a property: a number of the engine's object, which path gives for the Python object of class T.
+template <class T, auto path, auto member>
+PyObject* read_number(PyObject* self, void* /*unused*/) {
+  return guarded([&] {
+    const auto& object = std::invoke(path, static_cast<const T&>(object_of<T>(self)));
+    return PyLong_FromUnsignedLongLong(std::invoke(member, object));
+  });
+}
+
+/// Does the same for a truth value.
+template <class T, auto path, auto member>
+PyObject* read_flag(PyObject* self, void* /*unused*/) {
+  return guarded([&] {
+    const auto& object = std::invoke(path, static_cast<const T&>(object_of<T>(self)));
+    return PyBool_FromLong(std::invoke(member, object) ? 1 : 0);
+  });
 }
 
 /// A property with PyGetSetDef's getter and setter; a null setter makes it read-only.

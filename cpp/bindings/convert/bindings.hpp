@@ -27,6 +27,7 @@ void bind_context(py::module_& module);
 void bind_progress_engine(py::module_& module);
 void bind_gather(py::module_& module);
 void bind_dma(py::module_& module);
+void bind_dma_batch(py::module_& module);
 void bind_dpa(py::module_& module);
 void bind_sha(py::module_& module);
 void bind_compress(py::module_& module);
@@ -66,6 +67,7 @@ inline constexpr std::array all{&bind_status,
                                 &bind_context,
                                 &bind_progress_engine,
                                 &bind_gather,
+                                &bind_dma_batch,
                                 &bind_dma,
                                 &bind_sha,
                                 &bind_compress,
@@ -91,5 +93,8 @@ void made_by(py::module_& module, const char* name, const std::string& call);
 void made_by_libraries(py::module_& module, const char* name);
 /// Gives all classes of awaitables their warning. Call it once they are bound.
 void bind_never_awaited(py::module_& module);
+// Let asyncio drive these classes as coroutines. Call them once the classes are bound.
+void bind_event_drives(const py::module_& module);
+void bind_task_drives(const py::module_& module);
 
 }  // namespace pydoca::bindings

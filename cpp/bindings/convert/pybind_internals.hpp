@@ -19,13 +19,21 @@ inline bool is_whole(PyObject* self) {
 
 /// The first C++ object in an instance of a bound class; null when __init__ was never called. It reads the layout that
 /// py::cast() reads, without a search for the type: frequent calls would take several times as long with py::cast().
-inline void* first_value(PyObject* self) noexcept {
+[[gnu::always_inline]] inline void* first_value(PyObject* self) noexcept {
   const auto* instance = reinterpret_cast<const py::detail::instance*>(self);
   if (instance->simple_layout) {
     return instance->simple_holder_constructed ? instance->simple_value_holder[0] : nullptr;
   }
   const bool made = (*instance->nonsimple.status & py::detail::instance::status_holder_constructed) != 0;
   return made ? *instance->nonsimple.values_and_holders : nullptr;
+}
+
+/// The number of shares in the first C++ object of an instance of a bound class, with the instance's own. It reads the
+/// holder that pybind11 made; weak_from_this() would take two atomic operations. Without this, an object that C++ still
+/// shares would serve another buf.
+inline long num_shares(PyObject* self) {
+  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
+  return instance->get_value_and_holder().holder<py::smart_holder>().vptr.use_count();
 }
 
 /// Whether Python has weak references to an instance of a bound class. pybind11 has their list in the instance; Python

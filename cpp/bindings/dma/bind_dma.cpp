@@ -1,5 +1,6 @@
 #include <pydoca/dma.hpp>
 
+#include "batch/memcpy_many.hpp"
 #include "convert/bindings.hpp"
 #include "convert/parse.hpp"
 #include "task/data_object.hpp"
@@ -14,10 +15,13 @@ using DmaTaskObject = DataTaskObject<DmaMemcpyTask, dma_memcpy>;
 using DmaObject = DataContextObject<Dma, DataKind<dma_memcpy, &Dma::set_memcpy_conf, &Dma::num_tasks, &Dma::memcpy>>;
 
 std::span<PyMethodDef> dma_methods() {
-  static std::array methods{task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>(
-      "Allocates a task that copies src to dst, and submits it unless submit is false. Raises NoMemoryError\n"
-      "when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError for bufs\n"
-      "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy).")};
+  static std::array methods{
+      task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>(
+          "Allocates a task that copies src to dst, and submits it unless submit is false. Raises NoMemoryError\n"
+          "when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError for bufs\n"
+          "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy)."),
+      memcpy_many_method(),
+  };
   return methods;
 }
 

@@ -66,6 +66,8 @@ class Awaitable : NotCopied {
   /// The call that made the object, if that call has no effect but this object: it warns at its end when nothing has
   /// used it. Empty for the others, such as an operation that goes on by itself.
   virtual std::string_view call_without_effect() const noexcept { return {}; }
+  /// An await was cancelled, and waits for the device next: what the device need not begin may be left out.
+  virtual void curtail() {}
 
   /// An await or a wait begins, or the caller does without.
   void use() noexcept { used_ = true; }

@@ -4,10 +4,23 @@
 #include "engine/engine_object.hpp"
 #include "engine/event_awaiter.hpp"
 #include "engine/never_awaited.hpp"
+#include "loop/drive.hpp"
 
 #include <pybind11/stl.h>
 
 namespace pydoca::bindings {
+
+namespace {
+
+py::object drive_of_event(PyObject* event) { return drive_of(event, true, nullptr); }
+
+PySendResult send_to_event(PyObject* self, PyObject* value, PyObject** result) {
+  return send_to_drive(drive_of_event, self, value, result);
+}
+
+}  // namespace
+
+void bind_event_drives(const py::module_& module) { set_drive_slot(module, py::type::of<Awaitable>(), &send_to_event); }
 
 void bind_awaitable(py::module_& module) {
   py::classh<Awaitable> type(
@@ -21,10 +34,12 @@ void bind_awaitable(py::module_& module) {
       .def("_ready", &Awaitable::ready)
       .def("_take", &Awaitable::take)
       .def("_give_up", &Awaitable::give_up)
+      .def("_curtail", &Awaitable::curtail)
       .def("_abandon", &Awaitable::abandon)
       .def_property_readonly("_lends_memory", &Awaitable::lends_memory)
       .def("_quarantine", &Awaitable::quarantine)
-      .def("_use", &Awaitable::use);
+      .def("_use", &Awaitable::use)
+      .def("_drive", [](const py::object& self) { return drive_of_event(self.ptr()); });
   bind_waiters(type);
   made_by(module, "Awaitable", "a call that is awaited, such as RdmaConnection.established()");
 }

@@ -59,14 +59,9 @@ PyObject* change_refcount(PyObject* self) {
 void close(PyObject* self) { object_of<BufObject>(self).close(); }
 
 template <auto member>
-PyObject* read_number(PyObject* self, void* /*unused*/) {
-  return guarded([&] { return PyLong_FromUnsignedLongLong((object_of<BufObject>(self).get().*member)()); });
-}
-
+constexpr auto read_buf = &read_number<BufObject, &BufObject::get, member>;
 template <auto member>
-PyObject* read_flag(PyObject* self, void* /*unused*/) {
-  return guarded([&] { return PyBool_FromLong((object_of<BufObject>(self).get().*member)() ? 1 : 0); });
-}
+constexpr auto ask_buf = &read_flag<BufObject, &BufObject::get, member>;
 
 std::span<PyMethodDef> buf_methods() {
   static std::array methods{
@@ -90,24 +85,23 @@ std::span<PyMethodDef> buf_methods() {
 
 std::span<PyGetSetDef> buf_properties() {
   static std::array properties{
-      raw_property("head", &read_number<&Buf::head>, nullptr,
+      raw_property("head", read_buf<&Buf::head>, nullptr,
                    "The address of the first byte, in the memory owner's address space."),
-      raw_property("len", &read_number<&Buf::len>, nullptr,
-                   "The number of bytes of headroom, data and tailroom together."),
-      raw_property("data", &read_number<&Buf::data>, nullptr, "The address of the data section."),
-      raw_property("data_len", &read_number<&Buf::data_len>, &set_data_len,
+      raw_property("len", read_buf<&Buf::len>, nullptr, "The number of bytes of headroom, data and tailroom together."),
+      raw_property("data", read_buf<&Buf::data>, nullptr, "The address of the data section."),
+      raw_property("data_len", read_buf<&Buf::data_len>, &set_data_len,
                    "The number of bytes in the data section. Setting it raises InvalidValueError beyond the tailroom, "
                    "InUseError while a task has the buf."),
-      raw_property("headroom", &read_number<&Buf::headroom>, nullptr, "The number of bytes before the data section."),
-      raw_property("tailroom", &read_number<&Buf::tailroom>, nullptr,
+      raw_property("headroom", read_buf<&Buf::headroom>, nullptr, "The number of bytes before the data section."),
+      raw_property("tailroom", read_buf<&Buf::tailroom>, nullptr,
                    "The number of bytes behind the data section; a task appends its output there."),
-      raw_property("refcount", &read_number<&Buf::refcount>, nullptr,
+      raw_property("refcount", read_buf<&Buf::refcount>, nullptr,
                    "The number of references, 1 for a buf from the inventory. Releasing the last one releases the buf. "
                    "BadStateError once released."),
-      raw_property("is_first", &read_flag<&Buf::is_first>, nullptr,
+      raw_property("is_first", ask_buf<&Buf::is_first>, nullptr,
                    "Whether the buf is the head of a list, or in no list."),
-      raw_property("is_last", &read_flag<&Buf::is_last>, nullptr, "Whether no element follows the buf."),
-      raw_property("is_in_list", &read_flag<&Buf::is_in_list>, nullptr, "Whether the buf is chained to others."),
+      raw_property("is_last", ask_buf<&Buf::is_last>, nullptr, "Whether no element follows the buf."),
+      raw_property("is_in_list", ask_buf<&Buf::is_in_list>, nullptr, "Whether the buf is chained to others."),
   };
   return properties;
 }

@@ -1,5 +1,6 @@
 #include <pydoca/mmap.hpp>
 
+#include "call/raw_method.hpp"
 #include "call/reader.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
@@ -11,9 +12,11 @@
 
 #include <pybind11/stl.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace pydoca::bindings {
 
@@ -104,10 +107,21 @@ void bind_mmap_life(py::classh<MmapObject>& type) {
       .def("__repr__", &mmap_repr);
 }
 
+template <auto member>
+constexpr auto read_mmap = &read_number<MmapObject, &MmapObject::look, member>;
+
+/// A program uses these for the addresses of its bufs, therefore they are raw properties.
+std::span<PyGetSetDef> mmap_properties() {
+  static std::array properties{
+      raw_property("addr", read_mmap<&Mmap::addr>, nullptr,
+                   "The address of the range in its owner's address space; 0 without a range."),
+      raw_property("len", read_mmap<&Mmap::len>, nullptr, "The length of the range in bytes."),
+  };
+  return properties;
+}
+
 void bind_mmap_properties(py::classh<MmapObject>& type) {
   const auto look = reader(type, &MmapObject::look);
-  look("addr", &Mmap::addr, "The address of the range in its owner's address space; 0 without a range.");
-  look("len", &Mmap::len, "The length of the range in bytes.");
   look("access", &Mmap::permissions, "The Access of devices and peers.");
   look("is_started", &Mmap::is_started, "Whether the map is started, and devices reach it.");
   look("is_exported", &Mmap::is_exported, "Whether it was exported since it was started.");
@@ -169,6 +183,7 @@ void bind_mmap(py::module_& module) {
   bind_configuration(type);
   bind_mmap_life(type);
   bind_scope(type);
+  add_properties(type, mmap_properties());
   bind_mmap_properties(type);
   bind_items(type);
   bind_array_protocols(type);

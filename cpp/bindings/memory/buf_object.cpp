@@ -99,7 +99,7 @@ void BufObject::dealloc(PyObject* self) {
 }
 
 bool BufObject::join_free_list(PyObject* self) noexcept {
-  const bool is_alone = list_.use_count() == 1 && list_->elements.size() <= 1 && weak_from_this().use_count() == 1;
+  const bool is_alone = list_.use_count() == 1 && list_->elements.size() <= 1 && num_shares(self) == 1;
   if (!is_alone || free_list.count == free_list.objects.size()) return false;
   // The last step drops them: maps may end then, and run Python code.
   const BufList::Element last = list_->end();
@@ -118,10 +118,7 @@ std::shared_ptr<BufObject> BufObject::adopt_copy(Buf& buf, const py::object& inv
   return std::make_shared<BufObject>(std::move(list), 0);
 }
 
-Buf& BufObject::get() const {
-  if (is_released()) throw Error(Status::bad_state, "the buf has been released; get another");
-  return *buf_;
-}
+void BufObject::refuse_released() { throw Error(Status::bad_state, "the buf has been released; get another"); }
 
 const py::object& BufObject::mmap() const {
   static_cast<void>(get());
@@ -217,11 +214,6 @@ void BufObject::each_reference(References& references) const {
 std::shared_ptr<BufObject> BufObject::last() const {
   static_cast<void>(get());
   return object_at(list_->elements.size() - 1);
-}
-
-Buf* element_of(const py::object& buf) {
-  if (!buf || buf.is_none()) return nullptr;
-  return &argument_of<BufObject>(buf.ptr(), "a pydoca.Buf").get();
 }
 
 Bytes bytes_of(const BufObject& object) {

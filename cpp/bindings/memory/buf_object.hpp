@@ -3,6 +3,7 @@
 
 #include <pydoca/buf.hpp>
 
+#include "call/raw_method.hpp"
 #include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
 #include "convert/view.hpp"
@@ -36,7 +37,11 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   ~BufObject();
 
   /// Throws bad_state once the buf has been released.
-  Buf& get() const;
+  Buf& get() const {
+    if (is_released()) [[unlikely]]
+      refuse_released();
+    return *buf_;
+  }
   bool is_released() const noexcept { return list_->elements.empty(); }
 
   /// Python's Mmap. Throws bad_state once released.
@@ -68,6 +73,7 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   void each_reference(References& references) const;
 
  private:
+  [[noreturn, gnu::cold]] static void refuse_released();
   /// Gives everything back, and leaves self, which has no references, for a new buf. False when it must end.
   bool join_free_list(PyObject* self) noexcept;
   /// dec_refcount(), under that name in messages.
@@ -86,7 +92,10 @@ void check_buf(Status status, const Buf& buf, std::string_view what);
 
 /// The operand for a task: the Buf's, or null for None and for no object. Throws TypeError for any other type,
 /// bad_state once released.
-Buf* element_of(const py::object& buf);
+inline Buf* element_of(const py::object& buf) {
+  if (!buf || buf.is_none()) return nullptr;
+  return &argument_of<BufObject>(buf.ptr(), "a pydoca.Buf").get();
+}
 
 /// The data section, for views. Throws bad_state once released, BufferError when the memory is imported.
 Bytes bytes_of(const BufObject& buf);

@@ -5,6 +5,7 @@
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
+#include "loop/drive.hpp"
 #include "task/library_task.hpp"
 #include "task/task_awaiter.hpp"
 #include "task/task_object.hpp"
@@ -88,6 +89,18 @@ py::tuple snapshot_of(const TaskObject& self) {
                         self.completions(), self.is_freed());
 }
 
+void count_driver(PyObject* task, int change) noexcept {
+  if (is_whole(task)) static_cast<TaskObject*>(first_value(task))->count_driver(change);
+}
+
+py::object drive_of_task(PyObject* task) {
+  return drive_of(task, object_of<TaskObject>(task).has_drivers(), &count_driver);
+}
+
+PySendResult send_to_task(PyObject* self, PyObject* value, PyObject** result) {
+  return send_to_drive(drive_of_task, self, value, result);
+}
+
 template <typename Class>
 void bind_task_properties(Class& type) {
   const auto set_user_data = [](TaskObject& self, py::object data) { self.set_user_data(std::move(data)); };
@@ -104,8 +117,7 @@ void bind_task_properties(Class& type) {
       .def_property_readonly("_lends_memory", &TaskObject::lends_memory)
       .def("_abandon", &TaskObject::abandon,
            "Records that the caller does not want the outcome: a dropped task then needs no warning.")
-      .def("_add_driver", &TaskObject::add_driver)
-      .def("_remove_driver", &TaskObject::remove_driver)
+      .def("_drive", [](const py::object& self) { return drive_of_task(self.ptr()); })
       .def("_outcome", &TaskObject::outcome, "The error of the last completion, or None.")
       .def(
           "_exception_of",
@@ -147,6 +159,8 @@ void set_task_slots(PyHeapTypeObject* type) {
 }
 
 }  // namespace
+
+void bind_task_drives(const py::module_& module) { set_drive_slot(module, py::type::of<TaskObject>(), &send_to_task); }
 
 void bind_task(py::module_& module) {
   bind_task_state(module);

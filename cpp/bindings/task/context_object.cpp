@@ -60,6 +60,14 @@ void ContextObject::require_configurable(std::string_view what, const TaskCallba
 
 std::uint32_t ContextObject::to_num_tasks(py::handle value) { return to_u32(value, "num_tasks", 1); }
 
+void ContextObject::require_no_fault(const std::string& what) const {
+  if (!faulted_) return;
+  raise(Status::bad_state,
+        what +
+            ": its context is faulted, as a cancelled task was given up while the device had its memory; stop the "
+            "context, progress until it is IDLE, and start it again");
+}
+
 void ContextObject::set_on_state_changed(py::object callback) {
   require_callback(callback, "on_state_changed");
   const py::object dropped = std::exchange(on_state_changed_, std::move(callback));

@@ -121,6 +121,8 @@ class ContextObject : public DeviceUser {
   /// Records that a task was given up: submissions are refused until the context was stopped and is idle.
   void fault() noexcept { faulted_ = true; }
   bool is_faulted() const noexcept { return faulted_; }
+  /// Throws bad_state when it is; what begins the message.
+  void require_no_fault(const std::string& what) const;
 
   /// Runs the work of an engine's callback. An exception waits for the end of the engine's batch. This object also
   /// lives until then, even when work drops every reference to it.

@@ -4,6 +4,7 @@
 
 #include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
+#include "task/quarantine.hpp"
 
 #include <array>
 #include <cstddef>
@@ -13,7 +14,7 @@
 namespace pydoca::bindings {
 
 /// The part of a Python task that its context uses: its slot, its Python object, and its places in the context's lists.
-class SlotHolder : NotCopied {
+class SlotHolder : NotCopied, public MemoryHolder {
  public:
   py::object self() const { return py::reinterpret_borrow<py::object>(self_); }
   bool in_flight() const noexcept { return static_cast<bool>(in_flight_); }
@@ -23,15 +24,12 @@ class SlotHolder : NotCopied {
   const std::uint64_t& completions() const noexcept { return completions_; }
   Task* slot() const noexcept { return slot_; }
   bool is_abandoned() const noexcept { return abandoned_; }
-  // An asyncio task that awaits the task. It refers to the Python object twice, for as long as it lives: itself, and by
-  // its drive (_coroutine.py).
-  void add_driver() noexcept { ++num_drivers_; }
-  void remove_driver() noexcept { --num_drivers_; }
+  /// An asyncio task that awaits the task begins (1) or ends (-1). It refers to the Python object twice, for as long as
+  /// it lives: itself, and by its drive (loop/drive.hpp).
+  void count_driver(int change) noexcept { num_drivers_ += change; }
+  bool has_drivers() const noexcept { return num_drivers_ != 0; }
   /// Whether only asyncio tasks refer to the Python object: the program has no name for it.
   bool is_left_to_asyncio() const noexcept { return num_drivers_ != 0 && Py_REFCNT(self_.ptr()) <= 2 * num_drivers_; }
-
-  /// A description of the task, for messages: "dma memcpy of 4096 bytes".
-  virtual std::string describe() const = 0;
 
  protected:
   SlotHolder(py::object context, Task& slot) noexcept : context_ref_(std::move(context)), slot_(&slot) {}

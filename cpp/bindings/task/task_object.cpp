@@ -5,6 +5,7 @@
 #include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
+#include "task/lone_task.hpp"
 #include "task/quarantine.hpp"
 #include "task/unseen_failures.hpp"
 
@@ -30,15 +31,6 @@ class EnteredVariables : NotCopied {
 };
 
 bool is_dev_mode() { return py::handle(PySys_GetObject("flags")).attr("dev_mode").cast<bool>(); }
-
-[[noreturn]] void refuse_quarantined(const std::string& what, const Buf& buf, const TaskObject& holder) {
-  const py::str text = py::str(
-                           "{}: the memory of the buf of {} bytes at {:#x} is in quarantine: a {} that was "
-                           "cancelled and given up still has it; wait for that task, or stop its context and "
-                           "progress until it is IDLE, or use other memory")
-                           .format(what, buf.len(), buf.head(), holder.describe());
-  raise_named("BufferInUseError", text.cast<std::string>());
-}
 
 }  // namespace
 
@@ -174,16 +166,10 @@ void TaskObject::require_slot(const std::string& verb) const {
 }
 
 void TaskObject::require_no_fault(const std::string& what) const {
-  if (context_->is_faulted()) {
-    raise(Status::bad_state,
-          what +
-              ": its context is faulted, as a cancelled task was given up while the device had its memory; stop the "
-              "context, progress until it is IDLE, and start it again");
-  }
+  context_->require_no_fault(what);
   for (const Buf* list : lent_bufs()) {
     for (const Buf* buf = list; buf != nullptr; buf = buf->next()) {
-      const TaskObject* const holder = Quarantine::instance().holder_of(*buf);
-      if (holder != nullptr && holder != this) refuse_quarantined(what, *buf, *holder);
+      Quarantine::instance().require_released(what, {buf->mmap(), buf->head(), buf->head() + buf->len()}, this);
     }
   }
 }
@@ -201,7 +187,10 @@ bool TaskObject::quarantine() {
   return true;
 }
 
-void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t) noexcept {
+void TaskObject::on_complete(Task& engine_task, std::uint64_t task_user_data, std::uint64_t) noexcept {
+  if (LoneTask::is_meant(task_user_data)) [[unlikely]] {
+    return LoneTask::complete(engine_task, task_user_data);
+  }
   auto& task = *reinterpret_cast<TaskObject*>(static_cast<std::uintptr_t>(task_user_data));
   EngineObject& engine = task.engine();
   py::object context = task.context_ref_;

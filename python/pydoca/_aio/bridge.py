@@ -349,6 +349,7 @@ async def take_event(event: Awaitable) -> Any:
             except asyncio.CancelledError as cancelled:
                 event._discard_waiter(future)
                 if event._lends_memory:
+                    event._curtail()
                     await bridge.drain(event, event._ready, cancelled)
                 event._abandon()
                 raise
@@ -368,6 +369,7 @@ async def give_up_event(event: Awaitable, error: BaseException) -> None:
     try:
         if isinstance(error, asyncio.CancelledError):
             bridge: Bridge = event._engine._bridge
+            event._curtail()
             await bridge.drain(event, event._ready, error)
             event._abandon()
         raise error

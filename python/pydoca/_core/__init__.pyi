@@ -9,6 +9,7 @@ from pydoca._core.comch import *
 from pydoca._core.compress import *
 from pydoca._core.context import *
 from pydoca._core.device import *
+from pydoca._core.batch import *
 from pydoca._core.dma import *
 from pydoca._core.dpa import *
 from pydoca._core.faults import *

@@ -1,9 +1,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import Buffer
+
+from pydoca._core.batch import DmaMemcpyBatch
 from pydoca._core.buf import Buf
 from pydoca._core.context import Context, ContextState
 from pydoca._core.device import Device, DeviceInfo
+from pydoca._core.mmap import Mmap
 from pydoca._core.progress_engine import ProgressEngine
 from pydoca._core.task import LibraryTask
 
@@ -36,6 +40,7 @@ class Dma(Context):
     def memcpy(
         self, src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True
     ) -> DmaMemcpyTask: ...
+    def memcpy_many(self, src: Mmap, dst: Mmap, descriptors: Buffer) -> DmaMemcpyBatch: ...
     @staticmethod
     def is_supported(info: DeviceInfo) -> bool: ...
     @staticmethod

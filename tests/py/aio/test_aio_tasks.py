@@ -135,6 +135,47 @@ def test_a_task_that_no_asyncio_task_drives_is_not_a_coroutine(run, rig):
     run(main())
 
 
+@pytest.mark.parametrize("size", [64, BIG])
+def test_an_asyncio_task_in_python_drives_a_task(run, make_rig, size):
+    async def main():
+        rig = make_rig(size=size, num_tasks=2)
+        for _ in range(3):  # the slots return
+            made = [asyncio.tasks._PyTask(rig.copy(), loop=asyncio.get_running_loop()) for _ in range(2)]
+            assert await asyncio.gather(*made) == [None, None]
+            del made
+
+    run(main())
+
+
+def test_the_drive_of_a_task_ends_with_its_asyncio_task(run, make_rig):
+    async def main():
+        rig = make_rig(size=BIG)
+        task = rig.copy()
+        made = asyncio.create_task(task)
+        await asyncio.sleep(0)
+        drive = made._pydoca_drive
+        assert drive.driven is task
+        await made
+        assert drive.awaiter is None
+        assert task.wait() is None  # the task itself goes on
+        with pytest.raises(TypeError):
+            type(drive)()
+
+    run(main())
+
+
+def test_a_step_after_the_last_one_is_refused(run, rig):
+    """A driver that goes on after the end is asyncio's mistake, and no crash."""
+
+    async def main():
+        made = asyncio.create_task(rig.copy())
+        await made
+        with pytest.raises(TypeError, match="only asyncio.create_task"):
+            made.get_coro().send(None)
+
+    run(main())
+
+
 def test_a_task_that_asyncio_refuses_goes_on(run, rig):
     async def main():
         task = rig.copy()

@@ -1,10 +1,11 @@
 """Scenes of the libraries' tasks, of awaits of several tasks, and of graphs."""
 
+from array import array
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from scene import Scene, TaskScene, scene, soon, until
+from scene import MARK, Scene, TaskScene, scene, soon, until
 
 import pydoca
 from pydoca import sim
@@ -202,6 +203,50 @@ class SeveralScene(TaskScene):
 async def several(call: str) -> AsyncIterator[Scene]:
     async with running(pydoca.Dma, SeveralScene.num_tasks) as (memory, dma):
         yield SeveralScene(dma, memory, call)
+
+
+class BatchScene(TaskScene):
+    """Two copies at a time of three, of a device that takes its time; the third one is begun while others wait."""
+
+    num_tasks = 2
+
+    def __init__(self, context: Any, memory: Memory) -> None:
+        super().__init__(context, lambda: context.memcpy(memory.src(), memory.dst(), submit=False), memory.target)
+        self._memory = memory
+        self._batch: Any = None
+
+    def begin(self) -> Any:
+        src, dst = self._memory.source, self._memory.room
+        parts = ((0, 16), (16, 16), (32, 32))
+        words = array("Q", [word for at, size in parts for word in (src.addr + at, dst.addr + at, size, at)])
+        self._batch = self.context.memcpy_many(src, dst, memoryview(words).cast("B").cast("Q", (3, 4)))
+        return self._batch
+
+    def returned(self, results: list[Any]) -> None:
+        self.task = self._batch
+        over = self._batch.num_done == 3
+        assert over or self.pe.num_quarantined_tasks, "the batch still writes"
+        if over:
+            memoryview(self.memory)[:] = bytes([MARK]) * len(self.memory)
+            self.marked = True
+
+    async def check(self, results: list[Any]) -> None:
+        await until(lambda: self._batch.num_done == 3, "the end of the batch")
+        assert set(self._batch.statuses) <= {pydoca.Status.SUCCESS, pydoca.Status.SHUTDOWN}
+        assert not results or results == [self._batch]
+        self._batch = None
+        await super().check(results)
+        assert len(await soon(self.begin())) == 3
+
+
+@scene("Dma.memcpy_many")
+async def batch(_call: str) -> AsyncIterator[Scene]:
+    sim.load_config({"dma": {"latency": "3ms"}})
+    try:
+        async with running(pydoca.Dma, BatchScene.num_tasks) as (memory, dma):
+            yield BatchScene(dma, memory)
+    finally:
+        sim.load_config({})
 
 
 class GraphScene(TaskScene):

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -49,6 +50,15 @@ def run_graph(device, pe, called):
     graph.run({node: task})
 
 
+def begin_batch(device, pe, called):
+    """Begins more copies than there are tasks."""
+    dma = pydoca.Dma(pe, device, num_tasks=1)
+    dma.start()
+    source, target = device.mmap(pydoca.alloc(SIZE)), device.mmap(pydoca.alloc(SIZE))
+    words = array("Q", [source.addr, target.addr, SIZE, 0] * 3)
+    dma.memcpy_many(source, target, memoryview(words).cast("B").cast("Q", (3, 4)))
+
+
 def run_function(device, pe, called):
     """Runs a graph whose function has not run yet: the engine has an instance, but not a task in flight."""
     dma = pydoca.Dma(pe, device)
@@ -68,7 +78,7 @@ class Called(list):
         self.append(arguments)
 
 
-@pytest.mark.parametrize("begin", [receive, copy, wait_for_event, run_graph, run_function])
+@pytest.mark.parametrize("begin", [receive, copy, wait_for_event, run_graph, run_function, begin_batch])
 @pytest.mark.filterwarnings("ignore:a progress engine was dropped:ResourceWarning")
 def test_all_is_given_back(begin):
     def drop():
@@ -87,7 +97,7 @@ def test_all_is_given_back(begin):
     assert descriptors() == before
 
 
-@pytest.mark.parametrize("begin", [receive, copy, wait_for_event, run_graph, run_function])
+@pytest.mark.parametrize("begin", [receive, copy, wait_for_event, run_graph, run_function, begin_batch])
 @pytest.mark.filterwarnings("ignore:a progress engine was dropped:ResourceWarning")
 def test_all_is_given_back_when_the_collector_runs_in_another_thread(begin):
     def drop():
@@ -112,7 +122,9 @@ def test_all_is_given_back_when_the_collector_runs_in_another_thread(begin):
 def test_a_warning_tells_of_it():
     device = pydoca.open_device("p0", side="dpu")
     receive(device, pydoca.ProgressEngine(), Called())
-    with pytest.warns(ResourceWarning, match=r"dropped with 1 task\(s\) and 0 graph instance\(s\) in flight"):
+    with pytest.warns(
+        ResourceWarning, match=r"dropped with 1 task\(s\) and 0 graph instance\(s\) or batch\(es\) in flight"
+    ):
         gc.collect()
     device.close()
 

@@ -261,11 +261,13 @@ def test_a_library_knows_no_other_library():
 
 FLOORS = [  # the floors of cpp/bindings: a folder includes those before its own
     ["convert"],
-    ["call", "loop"],
+    ["call"],
+    ["loop"],
     ["trace"],
     ["device", "engine"],
     ["memory"],
     ["task", "dpa"],
+    ["batch"],
     ["gather", "dma", "sha", "compress", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
     ["import", "workq"],
 ]

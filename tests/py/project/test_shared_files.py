@@ -41,11 +41,11 @@ ENGINES = {
         (("mmap", "advise"), ("cache", "invalidate"), ("invalidate", "cache")), ("mmap_advise", "cache_"), 8
     ),
     "compression": Engine((("compress",), ("decompress",)), ("/compress/", "compress."), 8),
-    "dma": Engine((("dma",),), ("/dma/", "dma.", "dma_", "copy_queue."), 12),
+    "dma": Engine((("dma",),), ("/dma/", "/batch/", "batch.pyi", "dma.", "dma_", "copy_queue."), 12),
 }
 
 # Own lines of libraries of one task, at most. The goal is 250. Compress has more limits, and a task with an answer.
-OWN_LINES = {"mmap_advise": 210, "dma": 236, "compress": 309}
+OWN_LINES = {"mmap_advise": 210, "dma": 244, "compress": 309}
 
 _CPP_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

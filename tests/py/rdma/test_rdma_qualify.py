@@ -10,6 +10,7 @@ import pytest
 pytestmark = pytest.mark.verbs
 
 
+@pytest.mark.timeout(900)  # a guest on a busy machine takes five minutes and more
 def test_its_rdma_passes_the_qualification(rdma_names, patience, tmp_path):
     device, peer = rdma_names
     if device == peer and "PYDOCA_RDMA_LAB" in os.environ:
