@@ -3,13 +3,13 @@
 from typing import Any
 
 from pydoca._core.awaitable import *
+from pydoca._core.batch import *
 from pydoca._core.buf import *
 from pydoca._core.capabilities import *
 from pydoca._core.comch import *
 from pydoca._core.compress import *
 from pydoca._core.context import *
 from pydoca._core.device import *
-from pydoca._core.batch import *
 from pydoca._core.dma import *
 from pydoca._core.dpa import *
 from pydoca._core.faults import *

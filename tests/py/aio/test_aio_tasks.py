@@ -170,7 +170,7 @@ def test_a_step_after_the_last_one_is_refused(run, rig):
     async def main():
         made = asyncio.create_task(rig.copy())
         await made
-        with pytest.raises(TypeError, match="only asyncio.create_task"):
+        with pytest.raises(TypeError, match=r"only asyncio\.create_task"):
             made.get_coro().send(None)
 
     run(main())
