@@ -14,6 +14,8 @@ namespace pydoca::bindings {
 namespace {
 
 constexpr const char* was_cancelled = "it was not submitted, as the batch was cancelled";
+/// More copies in flight are not faster, and each takes a task and two bufs first.
+constexpr std::size_t most_lanes = 32;
 constexpr const char* has_stopped = "it was not submitted, as its context stopped";
 
 void require_started(const py::object& mmap, const char* name) {
@@ -28,10 +30,9 @@ const std::shared_ptr<Mmap>& map_of(const py::object& mmap) { return mmap.cast<c
 
 BatchLane::BatchLane(DmaMemcpyBatchObject& owner) : LoneTask(&DmaMemcpyBatchObject::completed), batch(&owner) {}
 
-Status BatchLane::take_bufs(BufInventory& inventory, const std::shared_ptr<Mmap>& from,
-                            const std::shared_ptr<Mmap>& to) {
-  const Status status = inventory.get_by_addr(from, from->addr(), from->len(), src);
-  return status == Status::success ? inventory.get_by_addr(to, to->addr(), to->len(), dst) : status;
+void BatchLane::take_bufs(AreaBufs& bufs, const std::shared_ptr<Mmap>& from, const std::shared_ptr<Mmap>& to) {
+  src = &bufs.get({from, from->addr(), from->len()}, false);
+  dst = &bufs.get({to, to->addr(), to->len()}, false);
 }
 
 void BatchLane::give_back() noexcept {
@@ -102,16 +103,15 @@ void DmaMemcpyBatchObject::start() {
   }
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     ++num_lanes_;
-    if (!submit_next(*lanes_[i])) {
-      lanes_[i]->give_back();
+    if (!submit_next(lanes_[i])) {
+      lanes_[i].give_back();
       --num_lanes_;
     }
   }
 }
 
 void DmaMemcpyBatchObject::take_lanes() {
-  const std::size_t wanted = std::min<std::size_t>(num_rows(), dma().num_tasks());
-  lanes_.reserve(wanted);
+  const std::size_t wanted = std::min<std::size_t>({num_rows(), dma().num_tasks(), most_lanes});
   while (lanes_.size() < wanted && take_lane()) {
   }
   if (lanes_.size() < wanted) context_->tasks().drop_free_list();
@@ -120,26 +120,23 @@ void DmaMemcpyBatchObject::take_lanes() {
   if (lanes_.empty() && !(context_->tasks().reclaim_slot() && take_lane())) {
     context_->refuse_task(Status::no_memory, 0, dma_memcpy.name);
   }
-  inventory_ = BufInventory::create(2 * lanes_.size());
-  inventory_->start();
-  for (const auto& lane : lanes_) {
-    const Status status = lane->take_bufs(*inventory_, map_of(src_ref_), map_of(dst_ref_));
-    if (status != Status::success) raise(status, "memcpy_many: get the bufs of src and dst");
-    static_cast<void>(lane->task->set_src(lane->src));
-    static_cast<void>(lane->task->set_dst(lane->dst));
+  for (BatchLane& lane : lanes_) {
+    lane.take_bufs(context_->area_bufs(), map_of(src_ref_), map_of(dst_ref_));
+    static_cast<void>(lane.task->set_src(lane.src));
+    static_cast<void>(lane.task->set_dst(lane.dst));
   }
 }
 
 bool DmaMemcpyBatchObject::take_lane() {
-  auto lane = std::make_unique<BatchLane>(*this);
-  if (dma().memcpy(nullptr, nullptr, lane->word(), lane->task) != Status::success) return false;
-  lanes_.push_back(std::move(lane));
-  return true;
+  BatchLane& lane = lanes_.emplace_back(*this);
+  if (dma().memcpy(nullptr, nullptr, lane.word(), lane.task) == Status::success) return true;
+  lanes_.pop_back();
+  return false;
 }
 
 /// It is checked, so that what is true of all rows refuses the call: maps that the device does not reach, say.
 void DmaMemcpyBatchObject::submit_first() {
-  BatchLane& lane = *lanes_.front();
+  BatchLane& lane = lanes_.front();
   const Status status = submit(lane, true);
   if (status != Status::success) raise(status, describe_row(0) + ": " + lane.task->explain(status));
   ++num_lanes_;
@@ -238,7 +235,6 @@ void DmaMemcpyBatchObject::retire(BatchLane& lane) noexcept {
 void DmaMemcpyBatchObject::end() noexcept {
   py::object self = running_.release();
   EngineObject& its_engine = engine();
-  inventory_.reset();
   note_failure();
   try {
     waiters_.wake(its_engine, py::none());
@@ -275,12 +271,12 @@ bool DmaMemcpyBatchObject::quarantine() {
   give_up();
   if (std::exchange(quarantined_, true)) return true;
   flush_rest(was_cancelled);
-  for (const auto& lane : lanes_) {
-    if (lane->task == nullptr) continue;
-    const Descriptor& row = rows_[lane->row];
+  for (BatchLane& lane : lanes_) {
+    if (lane.task == nullptr) continue;
+    const Descriptor& row = rows_[lane.row];
     Quarantine& quarantine = Quarantine::instance();
-    quarantine.add(*lane, engine(), {lane->src->mmap(), row.source, row.source + row.size});
-    quarantine.add(*lane, engine(), {lane->dst->mmap(), row.target, row.target + row.size});
+    quarantine.add(lane, engine(), {lane.src->mmap(), row.source, row.source + row.size});
+    quarantine.add(lane, engine(), {lane.dst->mmap(), row.target, row.target + row.size});
   }
   context_->fault();
   return true;

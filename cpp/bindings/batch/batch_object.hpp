@@ -1,6 +1,5 @@
 #pragma once
 
-#include <pydoca/buf_inventory.hpp>
 #include <pydoca/dma.hpp>
 
 #include "batch/descriptors.hpp"
@@ -9,6 +8,7 @@
 #include "convert/pybind.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
+#include "memory/area.hpp"
 #include "memory/mmap_object.hpp"
 #include "task/context_object.hpp"
 #include "task/lone_task.hpp"
@@ -17,10 +17,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace pydoca::bindings {
 
@@ -31,8 +31,8 @@ struct BatchLane final : LoneTask, MemoryHolder {
   explicit BatchLane(DmaMemcpyBatchObject& owner);
   ~BatchLane() { give_back(); }
 
-  /// Gets two bufs, each over a whole map.
-  Status take_bufs(BufInventory& inventory, const std::shared_ptr<Mmap>& src, const std::shared_ptr<Mmap>& dst);
+  /// Gets two bufs, each over a whole map. Throws as AreaBufs does.
+  void take_bufs(AreaBufs& bufs, const std::shared_ptr<Mmap>& from, const std::shared_ptr<Mmap>& to);
   /// Gives the task and the bufs back.
   void give_back() noexcept;
   std::string describe() const override;
@@ -92,7 +92,7 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen {
   void require_ready(const std::string& what) const;
   void require_no_quarantine(const std::string& what) const;
   void start();
-  /// Takes as many tasks as there are rows, or as are free.
+  /// Takes as many tasks as there are rows, or as are free, or as keep the device busy.
   void take_lanes();
   bool take_lane();
   void submit_first();
@@ -120,8 +120,7 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen {
   SharedArray statuses_;
   const Descriptor* rows_;  ///< those of descriptors_
   std::int32_t* outcomes_;  ///< those of statuses_
-  std::shared_ptr<BufInventory> inventory_;
-  std::vector<std::unique_ptr<BatchLane>> lanes_;
+  std::deque<BatchLane> lanes_;
   std::size_t num_lanes_ = 0;  ///< lanes with a task in flight, or about to have one
   std::size_t next_ = 0;       ///< the first row that was not submitted
   std::size_t end_;            ///< the rows from here on will not be submitted

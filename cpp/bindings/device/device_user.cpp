@@ -20,6 +20,12 @@ DeviceUser::~DeviceUser() {
   if (previous_ != nullptr) previous_->next_ = next_;
 }
 
+DeviceUser* DeviceUser::lender(const Device& device, std::uint64_t addr, std::uint64_t len) noexcept {
+  DeviceUser* user = newest;
+  while (user != nullptr && !user->lends(device, addr, len)) user = user->previous_;
+  return user;
+}
+
 void DeviceUser::close_idle(const DeviceObject& device) {
   std::vector<DeviceUser*> users;
   for (DeviceUser* user = newest; user != nullptr; user = user->previous_) {

@@ -11,15 +11,19 @@ namespace pydoca::bindings {
 
 namespace {
 
-using DmaTaskObject = DataTaskObject<DmaMemcpyTask, dma_memcpy>;
+using DmaTaskObject = DataTaskObject<DmaMemcpyTask, dma_memcpy, 0, true>;
 using DmaObject = DataContextObject<Dma, DataKind<dma_memcpy, &Dma::set_memcpy_conf, &Dma::num_tasks, &Dma::memcpy>>;
 
 std::span<PyMethodDef> dma_methods() {
   static std::array methods{
-      task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>(
+      task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>, true>(
           "Allocates a task that copies src to dst, and submits it unless submit is false. Raises NoMemoryError\n"
           "when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError for bufs\n"
-          "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy)."),
+          "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy).\n"
+          "DOCA takes bufs only. This also takes memory: a started Mmap, which means all of it, or an object with\n"
+          "the buffer protocol that lies in a started map of the device, such as a slice of memoryview(mmap) or an\n"
+          "array that was mapped. Each submission then gets a buf, and its end gives it back; the map must\n"
+          "run (BadStateError) and have the memory (InvalidValueError)."),
       memcpy_many_method(),
   };
   return methods;

@@ -90,6 +90,12 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
 /// Throws the exception for a failed call on a buf; what names the operation. Returns for success.
 void check_buf(Status status, const Buf& buf, std::string_view what);
 
+/// Whether it is a Buf.
+inline bool is_buf(PyObject* object) {
+  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<BufObject>().ptr());
+  return Py_TYPE(object) == bound || py::isinstance<BufObject>(object);
+}
+
 /// The operand for a task: the Buf's, or null for None and for no object. Throws TypeError for any other type,
 /// bad_state once released.
 inline Buf* element_of(const py::object& buf) {

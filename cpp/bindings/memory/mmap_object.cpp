@@ -157,6 +157,12 @@ bool MmapObject::uses(const DeviceObject& device) const {
                              [&](const py::object& one) { return &one.cast<const DeviceObject&>() == &device; });
 }
 
+bool MmapObject::lends(const Device& device, std::uint64_t addr, std::uint64_t len) const noexcept {
+  if (waiting_ || !mmap_->is_started() || mmap_->is_from_export() || !mmap_->contains(addr, len)) return false;
+  return std::ranges::any_of(
+      devices_, [&](const py::object& one) { return object_of<DeviceObject>(one.ptr()).shared().get() == &device; });
+}
+
 void MmapObject::close_if_idle() {
   const py::object self = py::cast(this);
   release_idle();

@@ -33,6 +33,10 @@ class MmapObject final : public DeviceUser {
   const std::shared_ptr<Mmap>& get() const;
   /// The map for calls that only read its state.
   const Mmap& look() const noexcept { return *mmap_; }
+  /// The newest started map of this process's memory with these bytes, and with the device; null when there is none.
+  static MmapObject* find(const Device& device, std::uint64_t addr, std::uint64_t len) noexcept {
+    return static_cast<MmapObject*>(lender(device, addr, len));  // maps are all that lends
+  }
 
   void add_device(py::object device);
   void remove_device(const py::object& device);
@@ -78,6 +82,7 @@ class MmapObject final : public DeviceUser {
 
  private:
   bool uses(const DeviceObject& device) const override;
+  bool lends(const Device& device, std::uint64_t addr, std::uint64_t len) const noexcept override;
   void close_if_idle() override;
   void require_writable(Access access) const;
   /// Calls exporting(map, device), a member function of the engine's Mmap.

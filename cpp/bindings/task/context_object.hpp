@@ -7,6 +7,7 @@
 #include "device/device_user.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
+#include "memory/area.hpp"
 #include "task/context_tasks.hpp"
 
 #include <array>
@@ -107,6 +108,8 @@ class ContextObject : public DeviceUser {
   Waiters& state_waiters() noexcept { return state_waiters_; }
   ContextTasks& tasks() noexcept { return tasks_; }
   const ContextTasks& tasks() const noexcept { return tasks_; }
+  /// The bufs of its tasks in flight whose operands are memory.
+  AreaBufs& area_bufs() noexcept { return area_bufs_; }
   /// Returns the status of allocate(). When no slot is left, takes the slots of tasks whose waiters have given up.
   template <typename Allocate>
   Status allocate_slot(const Allocate& allocate) {
@@ -177,6 +180,7 @@ class ContextObject : public DeviceUser {
   py::handle self_;  ///< the Python object of this, without a reference; null until its first use
   Waiters state_waiters_;
   ContextTasks tasks_;
+  AreaBufs area_bufs_;
   bool closed_ = false;
   bool faulted_ = false;
   bool leaving_ = false;

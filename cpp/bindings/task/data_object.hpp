@@ -22,9 +22,9 @@
 
 namespace pydoca::bindings {
 
-/// Slot: the library's class of the task; task_kind: the place of its kind in the context. Tasks with more operands
-/// override set_others().
-template <class Slot, const TaskTraits& task_traits, std::size_t task_kind = 0>
+/// Slot: the library's class of the task; task_kind: the place of its kind in the context; may_be_memory: whether
+/// memory serves as a buf. Tasks with more operands override set_others().
+template <class Slot, const TaskTraits& task_traits, std::size_t task_kind = 0, bool may_be_memory = false>
 class DataTaskObject : public LibraryTaskObject {
  public:
   DataTaskObject(py::object context, Slot& slot)
@@ -45,9 +45,16 @@ class DataTaskObject : public LibraryTaskObject {
     LibraryTaskObject::set_operands();
   }
   virtual void set_others(Slot& /*task*/) {}
+  bool takes_memory() const noexcept final { return may_be_memory; }
 
  private:
-  Buf* buf(std::size_t place) const { return element_of(operand(place).object); }
+  Buf* buf(std::size_t place) {
+    if constexpr (may_be_memory) {
+      return take_buf(place);
+    } else {
+      return element_of(operand(place).object);
+    }
+  }
 
   OperandValue room_[task_traits.operands.size()];
 };

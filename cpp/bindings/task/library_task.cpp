@@ -17,7 +17,7 @@ OperandValue to_event(PyObject* value) {
     throw py::type_error("a pydoca.SyncEventRemoteNet is needed, not " + type_name(event) +
                          "; Device.import_sync_event_remote_net() gives one");
   }
-  return {.object = event, .number = 0};
+  return {.object = event};
 }
 
 /// The default in Python's syntax.
@@ -28,14 +28,28 @@ std::string default_of(const Operand& operand) {
 
 }  // namespace
 
-OperandValue to_operand(const Operand& operand, PyObject* value) {
+void require_buf_or_memory(PyObject* value) {
+  if (value == nullptr || value == Py_None) return;
+  if (is_buf(value)) [[likely]] {
+    static_cast<void>(object_of<BufObject>(value).get());
+  } else if (!is_memory(value)) {
+    throw py::type_error("a pydoca.Buf, a pydoca.Mmap, or memory that a map has, such as an array, is needed, not " +
+                         std::string(Py_TYPE(value)->tp_name));
+  }
+}
+
+OperandValue to_operand(const Operand& operand, PyObject* value, bool may_be_memory) {
   switch (operand.type) {
     case OperandType::source:
     case OperandType::target:
     case OperandType::remote: {
       auto object = py::reinterpret_borrow<py::object>(value);
-      static_cast<void>(element_of(object));
-      return {.object = std::move(object), .number = 0};
+      if (may_be_memory) {
+        require_buf_or_memory(value);
+      } else {
+        static_cast<void>(element_of(object));
+      }
+      return {.object = std::move(object)};
     }
     case OperandType::event:
       return to_event(value);
@@ -64,7 +78,7 @@ std::string task_doc(const TaskTraits& traits, const char* doc) {
 void LibraryTaskObject::set(const Operand& wanted, py::handle value) {
   const std::string what = "set " + std::string(wanted.name);
   require_idle(what);
-  OperandValue given = to_operand(wanted, value.ptr());
+  OperandValue given = to_operand(wanted, value.ptr(), takes_memory());
   const std::size_t place = traits_.find(wanted.name);
   if (place == TaskTraits::none) raise(Status::invalid_value, what + ": " + describe() + " has none");
   require_settable(wanted.name, what);
@@ -85,7 +99,7 @@ std::vector<const Buf*> LibraryTaskObject::lent_bufs() const {
   std::vector<const Buf*> lists;
   for (std::size_t place = 0; place < traits_.operands.size(); ++place) {
     if (!traits_.operands[place].is_buf()) continue;
-    const Buf* const list = element_of(operands_[place].object);
+    const Buf* const list = buf_at(place);
     // A task does not lend the memory of a network peer.
     const bool is_remote = traits_.has(OperandType::remote) && list != nullptr && list->mmap()->is_from_export();
     if (list != nullptr && !is_remote) lists.push_back(list);
@@ -93,10 +107,32 @@ std::vector<const Buf*> LibraryTaskObject::lent_bufs() const {
   return lists;
 }
 
+Buf* LibraryTaskObject::take_own_buf(std::size_t place) {
+  OperandValue& operand = operands_[place];
+  const Operand& what = traits_.operands[place];
+  const Area area = area_of(operand.object, *context().context().device(), what.parameter);
+  operand.own = &context().area_bufs().get(area, what.type == OperandType::source);
+  has_own_bufs_ = true;
+  return operand.own;
+}
+
+void LibraryTaskObject::give_back_own_bufs() noexcept {
+  for (OperandValue& operand : operands()) {
+    if (Buf* const own = std::exchange(operand.own, nullptr)) static_cast<void>(own->dec_refcount());
+  }
+  has_own_bufs_ = false;
+}
+
+const Buf* LibraryTaskObject::buf_at(std::size_t place) const {
+  const OperandValue& operand = operands_[place];
+  if (operand.own != nullptr) return operand.own;
+  return names_memory(operand.object) ? nullptr : element_of(operand.object);
+}
+
 void LibraryTaskObject::set_operands() {
   const std::size_t reads = traits_.find(OperandType::source);
   const std::size_t place = reads != TaskTraits::none ? reads : traits_.find("src");
-  const Buf* const source = place != TaskTraits::none ? element_of(operands_[place].object) : nullptr;
+  const Buf* const source = place != TaskTraits::none ? buf_at(place) : nullptr;
   length_ = source != nullptr ? source->list_data_len() : 0;
 }
 

@@ -26,6 +26,7 @@ namespace pydoca::bindings {
 struct OperandValue {
   py::object object;
   std::uint64_t number = 0;
+  Buf* own = nullptr;  ///< over object, where that is memory: from a submission to its end
 };
 
 /// The operands that a call gives, by their places in the task's traits.
@@ -35,9 +36,12 @@ struct GivenOperand : OperandValue {
 template <std::size_t count>
 using GivenOperands = std::array<GivenOperand, count>;
 
-/// What value means as an operand of that kind. Throws TypeError or InvalidValueError for what does not fit, bad_state
-/// for a released Buf.
-OperandValue to_operand(const Operand& operand, PyObject* value);
+/// What value means as an operand of that kind. may_be_memory: whether memory serves as a buf. Throws TypeError or
+/// InvalidValueError for what does not fit, bad_state for a released Buf.
+OperandValue to_operand(const Operand& operand, PyObject* value, bool may_be_memory);
+
+/// Throws TypeError unless value is a Buf, memory, None or null, bad_state for a released Buf.
+void require_buf_or_memory(PyObject* value);
 
 class LibraryTaskObject : public TaskObject {
  public:
@@ -70,14 +74,38 @@ class LibraryTaskObject : public TaskObject {
   std::vector<const Buf*> lent_bufs() const override;
   /// A derived class gives the slot its operands, then calls this.
   void set_operands() override;
+  /// A derived class that overrides it, and takes memory, calls it.
+  void completed(Status /*status*/) override { not_submitted(); }
+  void not_submitted() noexcept override {
+    if (has_own_bufs_) [[unlikely]] {
+      give_back_own_bufs();
+    }
+  }
+  /// Whether memory serves as a buf: the operation tells nothing by the data section that it leaves.
+  virtual bool takes_memory() const noexcept { return false; }
+  /// The buf at that place, for the slot; null for none. Memory gets one of the context's. Throws what area_of() does,
+  /// bad_state for a released Buf.
+  Buf* take_buf(std::size_t place) {
+    const py::object& object = operands_[place].object;
+    return names_memory(object) ? take_own_buf(place) : element_of(object);
+  }
   void forget_operands() noexcept override;
   /// What a setter of a derived class has against it at this moment; throws. what begins the message.
   virtual void require_settable(std::string_view /*name*/, const std::string& /*what*/) const {}
 
  private:
+  static bool names_memory(const py::object& operand) {
+    return operand && !is_buf(operand.ptr()) && !operand.is_none();
+  }
+  Buf* take_own_buf(std::size_t place);
+  void give_back_own_bufs() noexcept;
+  /// The buf that the operation at the device has, or would have; null for none, and for memory while it is idle.
+  const Buf* buf_at(std::size_t place) const;
+
   const std::size_t kind_;
   const TaskTraits& traits_;
   OperandValue* const operands_;
+  bool has_own_bufs_ = false;
   std::uint64_t length_ = 0;  ///< the bytes of src or buf, for messages
 };
 
@@ -133,38 +161,43 @@ struct TaskParameters {
 std::string task_doc(const TaskTraits& traits, const char* doc);
 
 /// value: null where the call left the operand out.
-template <const TaskTraits& traits, std::size_t place>
+template <const TaskTraits& traits, std::size_t place, bool may_be_memory>
 void take_operand(GivenOperand& taken, PyObject* value) {
   constexpr const Operand& operand = traits.operands[place];
   taken.given = value;
   if constexpr (operand.is_buf()) {
     taken.object = py::reinterpret_borrow<py::object>(value);
-    static_cast<void>(element_of(taken.object));
+    if constexpr (may_be_memory) {
+      require_buf_or_memory(value);
+    } else {
+      static_cast<void>(element_of(taken.object));
+    }
   } else if (operand.may_be_left_out && value == nullptr) {
     taken.number = operand.standing;
   } else {
-    static_cast<OperandValue&>(taken) = to_operand(operand, value);
+    static_cast<OperandValue&>(taken) = to_operand(operand, value, may_be_memory);
   }
 }
 
 /// A method that makes tasks: make(self, operands, user_data or null, submit) returns the task.
-template <const TaskTraits& traits, auto make>
+template <const TaskTraits& traits, auto make, bool may_be_memory>
 PyObject* make_task_of(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   using Given = TaskParameters<traits>;
   return guarded([&] {
     const auto values = arguments<Given::size + 2>(Given::all, args, num_args, keywords);
     GivenOperands<Given::size> operands;
     [&]<std::size_t... place>(std::index_sequence<place...>) {
-      (take_operand<traits, place>(operands[place], values[place]), ...);
+      (take_operand<traits, place, may_be_memory>(operands[place], values[place]), ...);
     }(std::make_index_sequence<Given::size>());
     return make(self, std::move(operands), values[Given::size], is_true(values[Given::size + 1])).release().ptr();
   });
 }
 
-template <const TaskTraits& traits, auto make>
+/// may_be_memory: as the tasks' takes_memory() says.
+template <const TaskTraits& traits, auto make, bool may_be_memory = false>
 PyMethodDef task_method(const char* doc) {
   static const std::string text = task_doc(traits, doc);
-  return raw_entry(traits.name, &make_task_of<traits, make>, text.c_str());
+  return raw_entry(traits.name, &make_task_of<traits, make, may_be_memory>, text.c_str());
 }
 
 }  // namespace pydoca::bindings

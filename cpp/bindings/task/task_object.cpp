@@ -83,20 +83,32 @@ bool TaskObject::join_free_list() noexcept {
   return true;
 }
 
+template <class Submit>
+void TaskObject::attempt(const Submit& submit) {
+  try {
+    submit();
+  } catch (...) {
+    if (!in_flight_) not_submitted();
+    throw;
+  }
+}
+
 void TaskObject::submit(SubmitFlags flags, bool checked) {
   if (slot_ == nullptr || engine().engine().check_thread() != Status::success) [[unlikely]] {
     require_slot(checked ? "try_submit " : "submit ");
   }
-  if (!in_flight_) {
-    set_operands();
-  }
-  if (context_->is_faulted() || !Quarantine::instance().empty()) [[unlikely]] {
-    require_no_fault((checked ? "try_submit " : "submit ") + describe());
-  }
-  const Status status = checked ? slot_->try_submit(flags) : slot_->submit(flags);
-  if (status != Status::success) [[unlikely]] {
-    raise(status, (checked ? "try_submit " : "submit ") + describe() + ": " + slot_->explain(status));
-  }
+  attempt([&] {
+    if (!in_flight_) {
+      set_operands();
+    }
+    if (context_->is_faulted() || !Quarantine::instance().empty()) [[unlikely]] {
+      require_no_fault((checked ? "try_submit " : "submit ") + describe());
+    }
+    const Status status = checked ? slot_->try_submit(flags) : slot_->submit(flags);
+    if (status != Status::success) [[unlikely]] {
+      raise(status, (checked ? "try_submit " : "submit ") + describe() + ": " + slot_->explain(status));
+    }
+  });
   take_off();
 }
 
@@ -109,15 +121,17 @@ void TaskObject::submit_threadsafe() {
     raise(Status::bad_state,
           what + (in_flight_ ? ": it is in flight; wait for its completion" : ": the task is freed; make a new one"));
   }
-  set_operands();
-  require_no_fault(what);
-  // Set before the other thread can see the task: that thread needs the GIL to complete it, but not to take it.
-  take_off();
-  const Status status = engine().engine().submit_threadsafe(*slot_);
-  if (status != Status::success) {
-    in_flight_ = py::object();
-    raise(status, what + ": " + slot_->explain(status));
-  }
+  attempt([&] {
+    set_operands();
+    require_no_fault(what);
+    // Set before the other thread can see the task: that thread needs the GIL to complete it, but not to take it.
+    take_off();
+    const Status status = engine().engine().submit_threadsafe(*slot_);
+    if (status != Status::success) {
+      in_flight_ = py::object();
+      raise(status, what + ": " + slot_->explain(status));
+    }
+  });
 }
 
 void TaskObject::join_graph() {
@@ -128,10 +142,12 @@ void TaskObject::join_graph() {
   if (in_flight_) [[unlikely]] {
     require_idle("submit in a graph");
   }
-  set_operands();
-  if (context_->is_faulted() || !Quarantine::instance().empty()) [[unlikely]] {
-    require_no_fault("submit in a graph: " + describe());
-  }
+  attempt([&] {
+    set_operands();
+    if (context_->is_faulted() || !Quarantine::instance().empty()) [[unlikely]] {
+      require_no_fault("submit in a graph: " + describe());
+    }
+  });
   if (unseen_) [[unlikely]] {
     report_unseen();
   }

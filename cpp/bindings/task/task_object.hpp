@@ -57,7 +57,10 @@ class TaskObject : public SlotHolder, public Unseen {
   /// The instance has ended: the task with status, without callbacks.
   void leave_graph(Status status);
   /// The instance was refused: the task is as before.
-  void forget_graph() noexcept { in_flight_ = py::object(); }
+  void forget_graph() noexcept {
+    in_flight_ = py::object();
+    not_submitted();
+  }
   /// Frees the task. If it is in flight while the context is stopping, that takes effect at completion, which then
   /// calls no callback. Throws in_use while in flight otherwise, bad_state when freed already.
   void free();
@@ -130,9 +133,14 @@ class TaskObject : public SlotHolder, public Unseen {
   virtual std::vector<const Buf*> lent_bufs() const { return {}; }
   /// Gives the slot its operands, before every submission. Throws when an operand is not valid.
   virtual void set_operands() {}
+  /// Takes back what set_operands() has taken: the submission was refused.
+  virtual void not_submitted() noexcept {}
   void require_idle(std::string_view what) const;
 
  private:
+  /// Runs submit(), and not_submitted() when that throws.
+  template <class Submit>
+  void attempt(const Submit& submit);
   /// Throws error again with explain_late(), if it is a time-out.
   void explain_late_wait(py::error_already_set& error) const;
   /// Leaves this object, which has no references, to the context in its free list. False when it must end.

@@ -11,7 +11,9 @@ from pydoca._core.mmap import Mmap
 from pydoca._core.progress_engine import ProgressEngine
 from pydoca._core.task import LibraryTask
 
-class DmaMemcpyTask(LibraryTask): ...
+class DmaMemcpyTask(LibraryTask):
+    src: Any  # a Buf, memory, or None
+    dst: Any
 
 class Dma(Context):
     def __init__(
@@ -38,7 +40,7 @@ class Dma(Context):
     @ordered_completions.setter
     def ordered_completions(self, value: bool) -> None: ...
     def memcpy(
-        self, src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True
+        self, src: Buf | Buffer | None, dst: Buf | Buffer | None, *, user_data: Any = None, submit: bool = True
     ) -> DmaMemcpyTask: ...
     def memcpy_many(self, src: Mmap, dst: Mmap, descriptors: Buffer) -> DmaMemcpyBatch: ...
     @staticmethod

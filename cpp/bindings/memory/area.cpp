@@ -1,0 +1,82 @@
+#include "memory/area.hpp"
+
+#include "call/raw_method.hpp"
+#include "convert/convert.hpp"
+#include "memory/mmap_object.hpp"
+
+#include <string>
+
+namespace pydoca::bindings {
+
+namespace {
+
+bool is_mmap(PyObject* object) {
+  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<MmapObject>().ptr());
+  return Py_TYPE(object) == bound || PyObject_TypeCheck(object, const_cast<PyTypeObject*>(bound)) != 0;
+}
+
+Area area_of_map(PyObject* mmap, const char* name) {
+  const std::shared_ptr<Mmap>& map = object_of<MmapObject>(mmap).get();
+  if (!map->is_started()) [[unlikely]] {
+    raise(Status::bad_state, format_text("{}: the {} is not started; start it first", name, map->describe()));
+  }
+  return {map, map->addr(), map->len()};
+}
+
+/// The view of an object's bytes, for as long as it takes to look at it: the map has the memory.
+class Glance : NotCopied {
+ public:
+  Glance(PyObject* object, const char* name) {
+    if (PyObject_GetBuffer(object, &view_, PyBUF_SIMPLE) == 0) return;
+    const py::error_already_set error;
+    raise(Status::invalid_value,
+          format_text("{}: the {} does not give its bytes in a row: {}; give contiguous memory", name,
+                      Py_TYPE(object)->tp_name, py::str(error.value()).cast<std::string>()));
+  }
+  ~Glance() { PyBuffer_Release(&view_); }
+
+  std::uint64_t addr() const noexcept { return reinterpret_cast<std::uintptr_t>(view_.buf); }
+  std::uint64_t len() const noexcept { return static_cast<std::uint64_t>(view_.len); }
+
+ private:
+  Py_buffer view_{};
+};
+
+}  // namespace
+
+bool is_memory(PyObject* object) noexcept { return PyObject_CheckBuffer(object) != 0; }
+
+Area area_of(const py::object& memory, const Device& device, const char* name) {
+  if (is_mmap(memory.ptr())) return area_of_map(memory.ptr(), name);
+  const Glance glance(memory.ptr(), name);
+  const MmapObject* const holder = MmapObject::find(device, glance.addr(), glance.len());
+  if (holder == nullptr) {
+    raise(Status::invalid_value, format_text("{}: no started map of the device has the {} bytes at {:#x} of this {}; "
+                                             "make one with device.mmap()",
+                                             name, glance.len(), glance.addr(), Py_TYPE(memory.ptr())->tp_name));
+  }
+  return {holder->get(), glance.addr(), glance.len()};
+}
+
+Buf& AreaBufs::get(const Area& area, bool is_data) {
+  if (inventory_ == nullptr) [[unlikely]] {
+    inventory_ = BufInventory::create(first_size);
+    inventory_->start();
+  }
+  Buf* buf = nullptr;
+  const auto take = [&] {
+    return inventory_->get_by_args(area.mmap, area.addr, area.len, area.addr, is_data ? area.len : 0, buf);
+  };
+  Status status = take();
+  if (status == Status::no_memory) [[unlikely]] {
+    inventory_->expand(inventory_->num_elements());
+    status = take();
+  }
+  if (status != Status::success) [[unlikely]] {
+    raise(status, format_text("get a buf of {} bytes at {:#x} of the {}: {}", area.len, area.addr,
+                              area.mmap->describe(), error_descr(status)));
+  }
+  return *buf;
+}
+
+}  // namespace pydoca::bindings
