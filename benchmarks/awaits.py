@@ -88,7 +88,7 @@ def floors() -> Stretches:
 
 
 def copies_of_new_bufs(dma: Any, inventory: Any, src_map: Any, dst_map: Any) -> Stretches:
-    """Copies of 4 KiB, each awaited at once, with bufs of their own; and such a buf alone."""
+    """Copies of 4 KiB, each awaited at once, with bufs of their own or without; and such a buf alone."""
     get_by_data, get_by_addr, memcpy = inventory.get_by_data, inventory.get_by_addr, dma.memcpy
 
     async def new_bufs(count: int) -> float:
@@ -109,10 +109,17 @@ def copies_of_new_bufs(dma: Any, inventory: Any, src_map: Any, dst_map: Any) -> 
             get_by_data(src_map)
         return (time.perf_counter_ns() - begin) / count
 
+    async def maps(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            await memcpy(src_map, dst_map)
+        return (time.perf_counter_ns() - begin) / count
+
     return {
         "await dma.memcpy of two new bufs, 4 KiB": new_bufs,
         "await dma.memcpy of two new bufs at addresses, 4 KiB": new_bufs_at_addresses,
         "get_by_data, and drop": buf,
+        "await dma.memcpy of two maps, 4 KiB": maps,
     }
 
 

@@ -36,38 +36,50 @@ def count(line: Sequence[str], environment: Mapping[str, str] | None = None, out
 class Function:
     calls: int = 0
     instructions: int = 0  # with those of the functions that it calls
+    own: int = 0  # without them
+    home: str = ""  # the file of the program or library
 
     @property
     def per_call(self) -> float:
         return self.instructions / self.calls
 
 
-def count_functions(line: Sequence[str]) -> dict[str, Function]:
+def count_functions(line: Sequence[str], environment: Mapping[str, str] | None = None) -> dict[str, Function]:
     """Counts as count() does, by the names of functions."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "callgrind.out"
-        count(line, out=str(out))
+        count(line, environment, str(out))
         return read_functions(out.read_text().splitlines())
 
 
 def read_functions(lines: Iterable[str]) -> dict[str, Function]:
     """Reads callgrind's file of one kind of events, by source line, whose names have numbers."""
-    names: dict[str, str] = {}
+    names: dict[tuple[str, str], str] = {}
     functions: dict[str, Function] = defaultdict(Function)
-    caller = callee = ""
+    caller = callee = home = ""
+    is_call = False
 
-    def name_of(text: str) -> str:
+    def name_of(kind: str, text: str) -> str:
         number, _, name = text.partition(" ")
-        return names.setdefault(number, name)
+        return names.setdefault((kind, number), name)
 
     for text in lines:
         key, _, value = text.partition("=")
-        if key == "fn":
-            caller = name_of(value)
+        if key == "ob":
+            home = name_of("ob", value)
+        elif key == "cob":
+            name_of("ob", value)
+        elif key == "fn":
+            caller = name_of("fn", value)
+            functions[caller].home = home
         elif key == "cfn":
-            callee = name_of(value)
+            callee = name_of("fn", value)
         elif key == "calls":
             functions[callee].calls += int(value.split()[0])
+            is_call = True
         elif caller and re.match(r"[+*\d-]\S* \d+$", text):
-            functions[caller].instructions += int(text.split()[1])
+            instructions = int(text.split()[1])
+            functions[caller].instructions += instructions
+            functions[caller].own += 0 if is_call else instructions
+            is_call = False
     return functions

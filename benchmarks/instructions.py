@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from awaits import floor_of
-from callgrind import count
+from callgrind import count, count_functions
 from print_report import PROGRAMS, Figure, arguments_of, print_report
 
 HERE = Path(__file__).resolve().parent
@@ -75,6 +75,7 @@ COUNTED = [
     Counted("c_report", "progress of an engine that has nothing to do, from C, above C++"),
     Counted("awaits.py", "await dma.memcpy of two new bufs, 4 KiB", 20_000),
     Counted("awaits.py", "await dma.memcpy of two new bufs at addresses, 4 KiB", 20_000),
+    Counted("awaits.py", "await dma.memcpy of two maps, 4 KiB", 20_000),
     Counted("awaits.py", "await dma.memcpy, 4 KiB", 20_000),
     Counted("awaits.py", "await a task submitted again, 4 KiB", 20_000),
     Counted("awaits.py", "get_by_data, and drop", 20_000),
@@ -87,6 +88,19 @@ COUNTED = [
 ]
 
 
+def where(figure: Counted, most: int = 40) -> Iterator[str]:
+    """The functions of one figure's operation that take most instructions themselves, with their files."""
+    few, many = (
+        count_functions(figure.line("subject", operations), figure.environment())
+        for operations in (figure.operations, 2 * figure.operations)
+    )
+    own = {name: (function.own - few[name].own) / figure.operations for name, function in many.items()}
+    yield f"{figure.figure}: {sum(own.values()):.0f} instructions"
+    for name in sorted(own, key=own.__getitem__, reverse=True)[:most]:
+        if own[name] >= 1:
+            yield f"{own[name]:8.1f}  {name[:90]}  ({Path(many[name].home).name})"
+
+
 def measure(chosen: list[Counted]) -> Iterator[Figure]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(Counted.measure, chosen)
@@ -95,8 +109,14 @@ def measure(chosen: list[Counted]) -> Iterator[Figure]:
 def main() -> int:
     parser = arguments_of(__doc__, repetitions=1)
     parser.add_argument("name", nargs="?", default="", help="a part of the names of the figures to count")
+    parser.add_argument("--where", action="store_true", help="print the functions that take them, and no figures")
     arguments = parser.parse_args()
-    return print_report(measure([each for each in COUNTED if arguments.name in each.figure]), arguments)
+    chosen = [each for each in COUNTED if arguments.name in each.figure]
+    if arguments.where:
+        for each in chosen:
+            print("\n".join(where(each)))
+        return 0
+    return print_report(measure(chosen), arguments)
 
 
 if __name__ == "__main__":

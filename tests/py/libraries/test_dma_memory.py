@@ -227,6 +227,11 @@ REFUSED = {
 }
 
 
+def submit_with(task, place, operand):
+    setattr(task, place, operand)
+    task.submit()
+
+
 @pytest.mark.parametrize("place", ["src", "dst"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_refuses(areas, name, place):
@@ -236,8 +241,7 @@ def test_it_refuses(areas, name, place):
         areas.dma.memcpy(**operands)
     task = areas.dma.memcpy(areas.src, areas.dst, submit=False)
     with pytest.raises(error, match=message):
-        setattr(task, place, operands[place])
-        task.submit()
+        submit_with(task, place, operands[place])
     operands.clear()
     of_another_device.kept = None
     areas.require_idle()

@@ -217,6 +217,7 @@ def test_a_report_prints_the_form_that_is_read():
         "await dma.memcpy of two new bufs, 4 KiB",
         "await dma.memcpy of two new bufs at addresses, 4 KiB",
         "get_by_data, and drop",
+        "await dma.memcpy of two maps, 4 KiB",
         "await dma.memcpy, 4 KiB",
         "await a task submitted again, 4 KiB",
         "one of 64 in flight, a loop of awaits",
