@@ -54,8 +54,8 @@ What calls return
 Calls return objects of these classes, which a program does not make, and for which no module has a public name. Await
 them, or call their ``wait()``.
 """
-# The stems of classes that Python defines.
-STEMS = {"Dpa": "dpa", "DpaRun": "dpa", "Status": "errors", "LogLevel": "types"}
+# The pages of classes that Python defines, and of those whose stub has no page of its own.
+STEMS = {"DmaMemcpyBatch": "dma", "Dpa": "dpa", "DpaRun": "dpa", "Status": "errors", "LogLevel": "types"}
 
 
 def pages() -> Iterator[tuple[str, str]]:
