@@ -11,8 +11,8 @@ namespace pydoca::bindings {
 namespace {
 
 bool is_mmap(PyObject* object) {
-  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<MmapObject>().ptr());
-  return Py_TYPE(object) == bound || PyObject_TypeCheck(object, const_cast<PyTypeObject*>(bound)) != 0;
+  static auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<MmapObject>().ptr());
+  return PyObject_TypeCheck(object, bound) != 0;
 }
 
 Area area_of_map(PyObject* mmap, const char* name) {

@@ -92,8 +92,8 @@ void check_buf(Status status, const Buf& buf, std::string_view what);
 
 /// Whether it is a Buf.
 inline bool is_buf(PyObject* object) {
-  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<BufObject>().ptr());
-  return Py_TYPE(object) == bound || py::isinstance<BufObject>(object);
+  static auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<BufObject>().ptr());
+  return PyObject_TypeCheck(object, bound) != 0;
 }
 
 /// The operand for a task: the Buf's, or null for None and for no object. Throws TypeError for any other type,

@@ -112,7 +112,7 @@ def test_each_submission_copies_what_is_there(areas):
     areas.require_idle()
 
 
-def test_more_copies_in_flight_than_bufs_at_first(areas, slow):
+def test_more_copies_in_flight_than_bufs_at_first(slow, areas):
     tasks = [areas.dma.memcpy(areas.data[at : at + 1], areas.target[at : at + 1]) for at in range(SIZE)]
     assert areas.src.num_bufs == SIZE
     for task in tasks:
@@ -123,7 +123,7 @@ def test_more_copies_in_flight_than_bufs_at_first(areas, slow):
 
 def test_another_thread_submits(areas):
     task = areas.dma.memcpy(areas.src, areas.dst, submit=False)
-    thread = threading.Thread(target=task.submit_threadsafe)
+    thread = threading.Thread(target=areas.pe.submit_threadsafe, args=(task,))
     thread.start()
     thread.join()
     task.wait()
@@ -171,7 +171,7 @@ def test_a_stop_gives_them_back(areas):
     areas.require_idle()
 
 
-def test_a_cancelled_await_waits_for_the_device(areas, slow):
+def test_a_cancelled_await_waits_for_the_device(slow, areas):
     async def main():
         async with areas.pe, areas.dma:
             waiting = asyncio.ensure_future(areas.dma.memcpy(areas.src, areas.dst))
@@ -185,7 +185,7 @@ def test_a_cancelled_await_waits_for_the_device(areas, slow):
     asyncio.run(main())
 
 
-def test_a_dropped_task_keeps_the_memory(areas, slow):
+def test_a_dropped_task_keeps_the_memory(slow, areas):
     areas.dma.memcpy(areas.src, areas.dst)
     gc.collect()
     assert areas.dst.num_bufs == 1
