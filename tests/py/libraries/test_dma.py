@@ -96,8 +96,8 @@ def test_a_released_buf_is_noticed_at_submission(rig):
     assert task.state is pydoca.TaskState.IDLE
 
 
-@pytest.mark.parametrize(("src", "dst"), [(b"bytes", None), (None, 1)])
-def test_only_bufs_are_copied(rig, src, dst):
+@pytest.mark.parametrize(("src", "dst"), [("text", None), (None, 1)])
+def test_only_bufs_and_memory_are_copied(rig, src, dst):
     with pytest.raises(TypeError, match="Buf"):
         rig.dma.memcpy(src, dst)
     assert rig.dma.num_inflight_tasks == 0

@@ -46,7 +46,7 @@ ENGINES = {
 
 # Own lines of libraries of one task, at most. The goal is 250. Dma has memcpy_many(); Compress has more limits, and a
 # task with an answer.
-OWN_LINES = {"mmap_advise": 210, "dma": 244, "compress": 309}
+OWN_LINES = {"mmap_advise": 210, "dma": 246, "compress": 309}
 
 _CPP_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
