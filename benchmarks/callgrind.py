@@ -35,8 +35,8 @@ def count(line: Sequence[str], environment: Mapping[str, str] | None = None, out
 @dataclass
 class Function:
     calls: int = 0
-    instructions: int = 0  # with those of the functions that it calls
-    own: int = 0  # without them
+    instructions: int = 0  # its own, and those of the functions that it calls
+    own: int = 0
     home: str = ""  # the file of the program or library
 
     @property

@@ -78,7 +78,8 @@ def test_the_docstring_of_a_raw_method_has_the_types_of_the_stub(name, method):
 
 def test_help_shows_the_types_of_a_raw_method():
     assert pydoca.Dma.memcpy.__doc__.endswith(
-        "\n\nTypes: (src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> DmaMemcpyTask"
+        "\n\nTypes: (src: Buf | Buffer | None, dst: Buf | Buffer | None, *, user_data: Any = None, "
+        "submit: bool = True) -> DmaMemcpyTask"
     )
 
 
