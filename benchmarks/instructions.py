@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -88,14 +89,27 @@ COUNTED = [
 ]
 
 
+def part_of(name: str, home: str) -> str:
+    """The part of the program to which a function belongs."""
+    if "memcpy" in name or "memmove" in name:
+        return "copies"
+    if "pydoca" in home or "_core" in home:
+        return "bindings" if "bindings" in name or "pybind11" in name else "engine"
+    return "Python" if "python" in home or home.startswith("_asyncio") else "other libraries"
+
+
 def where(figure: Counted, most: int = 40) -> Iterator[str]:
-    """The functions of one figure's operation that take most instructions themselves, with their files."""
+    """The parts of one figure's operation, and the functions that take most instructions themselves."""
     few, many = (
         count_functions(figure.line("subject", operations), figure.environment())
         for operations in (figure.operations, 2 * figure.operations)
     )
     own = {name: (function.own - few[name].own) / figure.operations for name, function in many.items()}
     yield f"{figure.figure}: {sum(own.values()):.0f} instructions"
+    parts: Counter[str] = Counter()
+    for name, instructions in own.items():
+        parts[part_of(name, Path(many[name].home).name)] += round(instructions)
+    yield ", ".join(f"{part} {instructions}" for part, instructions in parts.most_common())
     for name in sorted(own, key=own.__getitem__, reverse=True)[:most]:
         if own[name] >= 1:
             yield f"{own[name]:8.1f}  {name[:90]}  ({Path(many[name].home).name})"
