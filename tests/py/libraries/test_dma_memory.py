@@ -171,12 +171,18 @@ def test_a_stop_gives_them_back(areas):
     areas.require_idle()
 
 
-def test_a_cancelled_await_waits_for_the_device(slow, areas):
+def test_a_cancelled_await_waits_for_the_device(areas):
     async def main():
         async with areas.pe, areas.dma:
-            waiting = asyncio.ensure_future(areas.dma.memcpy(areas.src, areas.dst))
-            await asyncio.sleep(0)
+            task = areas.dma.memcpy(areas.src, areas.dst, submit=False)
+            task.submit(pydoca.SubmitFlags.NONE)
+            waiting = asyncio.ensure_future(task)
+            await areas.rig.turns()
             waiting.cancel()
+            await areas.rig.turns()
+            assert not waiting.done()
+            assert areas.dst.num_bufs == 1
+            areas.rig.release()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
             areas.require_idle()
