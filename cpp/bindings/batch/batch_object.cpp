@@ -111,7 +111,7 @@ void DmaMemcpyBatchObject::start() {
 }
 
 void DmaMemcpyBatchObject::take_lanes() {
-  const std::size_t wanted = std::min<std::size_t>({num_rows(), dma().num_tasks(), most_lanes});
+  const auto wanted = std::min<std::size_t>({num_rows(), dma().num_tasks(), most_lanes});
   while (lanes_.size() < wanted && take_lane()) {
   }
   if (lanes_.size() < wanted) context_->tasks().drop_free_list();
