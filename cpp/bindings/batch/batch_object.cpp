@@ -14,14 +14,12 @@ namespace pydoca::bindings {
 namespace {
 
 constexpr const char* was_cancelled = "it was not submitted, as the batch was cancelled";
+constexpr const char* has_stopped = "it was not submitted, as its context stopped";
 /// More copies in flight are not faster, and each takes a task and two bufs first.
 constexpr std::size_t most_lanes = 32;
-constexpr const char* has_stopped = "it was not submitted, as its context stopped";
 
-void require_started(const py::object& mmap, const char* name) {
-  const Mmap& map = argument_of<MmapObject>(mmap.ptr(), "a pydoca.Mmap").look();
-  if (map.is_started()) return;
-  raise(Status::bad_state, format_text("memcpy_many: {}: the {} is not started; start it first", name, map.describe()));
+void require_started_map(const py::object& mmap, std::string_view what) {
+  require_started(argument_of<MmapObject>(mmap.ptr(), "a pydoca.Mmap").look(), what);
 }
 
 const std::shared_ptr<Mmap>& map_of(const py::object& mmap) { return mmap.cast<const MmapObject&>().get(); }
@@ -46,8 +44,8 @@ std::string BatchLane::describe() const { return batch->describe_row(row); }
 py::object DmaMemcpyBatchObject::begin(py::object context, py::object src, py::object dst, py::handle descriptors) {
   auto& its_context = object_of<ContextObject>(context.ptr());
   its_context.require_thread("memcpy_many");
-  require_started(src, "src");
-  require_started(dst, "dst");
+  require_started_map(src, "memcpy_many: src");
+  require_started_map(dst, "memcpy_many: dst");
   auto batch = std::make_shared<DmaMemcpyBatchObject>(std::move(context), std::move(src), std::move(dst),
                                                       Descriptors::of(descriptors));
   py::object made = py::cast(batch);

@@ -44,8 +44,8 @@ struct BatchLane final : LoneTask, MemoryHolder {
   std::size_t row = 0;  ///< what it copies now
 };
 
-/// Many copies in one call. It uses the tasks of its context that were free when it began, without Python objects of
-/// them. The engine has a reference to a batch that has not ended, as it has to tasks in flight.
+/// Many copies in one call. It uses tasks of its context that were free when it began, 32 at most, without Python
+/// objects of them. The engine has a reference to a batch that has not ended, as it has to tasks in flight.
 class DmaMemcpyBatchObject final : public Awaitable, public Unseen {
  public:
   /// A batch that has begun; context is a Dma. Throws bad_state unless the context runs and the maps are started,

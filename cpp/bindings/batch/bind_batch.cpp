@@ -56,8 +56,8 @@ PyMethodDef memcpy_many_method() {
   return raw_method<"memcpy_many($self, /, src, dst, descriptors)", &memcpy_many>(
       "Begins a copy for each row of descriptors: a C-contiguous array of N x 4 uint64, which is copied.\n"
       "Its columns are the source's address in src, the destination's in dst, both of them started maps,\n"
-      "then bytes, then user data, which stay as they are. The batch uses the tasks that are free, in any\n"
-      "order, and calls no callbacks; await it. Raises InvalidValueError that names the first bad row,\n"
+      "then bytes, then user data, which stay as they are. The batch uses tasks that are free, 32 at most, in\n"
+      "any order, and calls no callbacks; await it. Raises InvalidValueError that names the first bad row,\n"
       "TypeError for other arrays, NoMemoryError when no task is free, BadStateError unless context and\n"
       "maps run; no row was begun then. DOCA has no such call.");
 }

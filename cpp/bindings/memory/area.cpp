@@ -17,9 +17,7 @@ bool is_mmap(PyObject* object) {
 
 Area area_of_map(PyObject* mmap, const char* name) {
   const std::shared_ptr<Mmap>& map = object_of<MmapObject>(mmap).get();
-  if (!map->is_started()) [[unlikely]] {
-    raise(Status::bad_state, format_text("{}: the {} is not started; start it first", name, map->describe()));
-  }
+  require_started(*map, name);
   return {map, map->addr(), map->len()};
 }
 
@@ -43,6 +41,12 @@ class Glance : NotCopied {
 };
 
 }  // namespace
+
+void require_started(const Mmap& map, std::string_view what) {
+  if (!map.is_started()) [[unlikely]] {
+    raise(Status::bad_state, format_text("{}: the {} is not started; start it first", what, map.describe()));
+  }
+}
 
 bool is_memory(PyObject* object) noexcept { return PyObject_CheckBuffer(object) != 0; }
 

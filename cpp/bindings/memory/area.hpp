@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace pydoca::bindings {
 
@@ -17,6 +18,9 @@ struct Area {
   std::uint64_t addr;
   std::uint64_t len;
 };
+
+/// Throws bad_state unless the map is started. what names the operand, for messages.
+void require_started(const Mmap& map, std::string_view what);
 
 /// Whether area_of() may take it: an Mmap, or any other object with the buffer protocol.
 bool is_memory(PyObject* object) noexcept;
