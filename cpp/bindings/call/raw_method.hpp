@@ -27,13 +27,32 @@ template <class T>
   return py::handle(self).cast<T&>();
 }
 
+/// The class that Python has for T. A static in a function would have a guard, and code for its failure, wherever it is
+/// read.
+template <class T>
+class BoundType {
+ public:
+  [[gnu::always_inline]] static PyTypeObject* get() {
+    if (type_ == nullptr) [[unlikely]] {
+      find();
+    }
+    return type_;
+  }
+
+ private:
+  [[gnu::cold, gnu::noinline]] static void find() {
+    type_ = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
+  }
+
+  static constinit inline PyTypeObject* type_ = nullptr;
+};
+
 /// The C++ object of an instance of T, or of a bound class derived from T. Does what cast_object_of() does at a
 /// fraction of its cost.
 template <class T>
 [[gnu::always_inline]] inline T& object_of(PyObject* self) {
-  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
   // A subclass made in Python has another tp_dealloc, and may have several C++ objects.
-  void* const value = Py_TYPE(self)->tp_dealloc == bound->tp_dealloc ? first_value(self) : nullptr;
+  void* const value = Py_TYPE(self)->tp_dealloc == BoundType<T>::get()->tp_dealloc ? first_value(self) : nullptr;
   return value != nullptr ? *static_cast<T*>(value) : cast_object_of<T>(self);
 }
 
@@ -64,13 +83,14 @@ template <class T>
 /// other.
 template <class T>
 [[gnu::always_inline]] inline T& argument_of(PyObject* value, const char* wanted) {
-  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
-  return Py_TYPE(value) == bound ? object_of<T>(value) : cast_argument_of<T>(value, wanted);
+  void* const exact = Py_TYPE(value) == BoundType<T>::get() ? first_value(value) : nullptr;
+  return exact != nullptr ? *static_cast<T*>(exact) : cast_argument_of<T>(value, wanted);
 }
 
 /// The truth value of an optional argument such as submit; true when the caller did not give it.
-inline bool is_true(PyObject* value) {
-  const int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
+[[gnu::always_inline]] inline bool is_true(PyObject* value) {
+  if (value == nullptr || value == Py_True) return true;
+  const int truth = PyObject_IsTrue(value);
   if (truth < 0) throw py::error_already_set();
   return truth != 0;
 }

@@ -47,7 +47,7 @@ bool is_other_thread_of_python(long tid) noexcept {
 
 }  // namespace
 
-void Deliveries::require_thread(std::string_view what) const {
+void Deliveries::require_other_thread(std::string_view what) const {
   Status status = engine_->check_thread();
   if (status == Status::not_permitted && !is_other_thread_of_python(engine_->owner_tid())) {
     engine_->take_over();  // no other code could ever use or close it
@@ -128,7 +128,7 @@ bool Deliveries::advance() {
   return advanced;
 }
 
-void Deliveries::settle() {
+void Deliveries::settle_some() {
   if (progressing_) {
     return;
   }

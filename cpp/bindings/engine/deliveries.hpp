@@ -28,7 +28,11 @@ class Deliveries : NotCopied {
 
   /// Throws WrongThreadError or ForkedError, with the name of the operation. Takes over the engine of a thread that has
   /// ended.
-  void require_thread(std::string_view what) const;
+  void require_thread(std::string_view what) const {
+    if (engine_->check_thread() != Status::success) [[unlikely]] {
+      require_other_thread(what);
+    }
+  }
   /// Does the same, and throws BadStateError when the engine is closed.
   void require_open(std::string_view what) const;
   /// Does the same, and throws BadStateError in a completion callback, where DOCA forbids progress.
@@ -48,7 +52,11 @@ class Deliveries : NotCopied {
 
   /// Sets futures and raises or reports faults, unless a batch is running. Control calls that may call callbacks use
   /// it.
-  void settle();
+  void settle() {
+    if (!woken_.empty() || !kept_.empty() || !faults_.empty()) [[unlikely]] {
+      settle_some();
+    }
+  }
   /// Sets the result of future at the end of the batch, or at once if it finds no memory to remember it.
   void wake_later(const py::object& future, const py::object& result) noexcept {
     try {
@@ -98,6 +106,8 @@ class Deliveries : NotCopied {
   template <class Deliver>
   std::size_t run_batch(const Deliver& deliver) noexcept;
   std::size_t drain_batch(std::size_t max) noexcept;
+  [[gnu::cold]] void require_other_thread(std::string_view what) const;
+  void settle_some();
   void set_futures();
   static void wake_now(const py::object& future, const py::object& result) noexcept;
   void report_faults();

@@ -21,7 +21,7 @@ py::list list_of(py::handle tasks) {
 }
 
 TaskObject& checked(const EngineObject& engine, PyObject* item, std::string_view what) {
-  static auto* const type = reinterpret_cast<PyTypeObject*>(py::type::of<TaskObject>().ptr());
+  PyTypeObject* const type = BoundType<TaskObject>::get();
   // Bound classes of tasks have one tp_dealloc, and no others have it; a class made in Python has another.
   if (Py_TYPE(item)->tp_dealloc != type->tp_dealloc && PyObject_TypeCheck(item, type) == 0) {
     throw py::type_error(

@@ -90,6 +90,30 @@ py::object running_loop_mark() {
   return loop;
 }
 
+#if PY_VERSION_HEX < 0x030C0000
+
+bool is_running_loop_mark(const py::object& mark) {
+  // A dict's version is another one after each change, and no two dicts share one. The mark lives as long as it is there.
+  static std::uint64_t known_version = 0;
+  static PyObject* known_mark = nullptr;
+  PyObject* const state = PyThreadState_GetDict();
+  if (state == nullptr) return false;
+  const std::uint64_t version = reinterpret_cast<const PyDictObject*>(state)->ma_version_tag;
+  if (version != known_version) [[unlikely]] {
+    const py::object found = running_loop_mark();
+    if (!are_used()) return found.is(mark);
+    known_version = version;
+    known_mark = found.ptr();
+  }
+  return mark.ptr() == known_mark;
+}
+
+#else
+
+bool is_running_loop_mark(const py::object& mark) { return running_loop_mark().is(mark); }
+
+#endif
+
 std::optional<StockLoop> StockLoop::find(const py::object& loop) {
   if (!are_used() || !is_exactly(loop, stock().loop_type) || !py::hasattr(loop, "_selector")) {
     return std::nullopt;

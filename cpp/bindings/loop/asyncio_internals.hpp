@@ -14,6 +14,9 @@ namespace pydoca::bindings {
 /// none.
 py::object running_loop_mark();
 
+/// Whether mark, which is not null, is what running_loop_mark() gives.
+bool is_running_loop_mark(const py::object& mark);
+
 /// asyncio's own loop on epoll, as an await in it sees it: whether the loop would sleep if the await suspended now. If
 /// so, the await may sleep in the loop's place, on the loop's descriptors too, which saves the way to the loop and
 /// back. This reads attributes that asyncio does not document; a loop counts as a stock loop only when all of them are

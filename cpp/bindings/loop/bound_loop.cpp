@@ -4,7 +4,7 @@
 
 namespace pydoca::bindings {
 
-bool BoundLoop::is_running() const { return mark_ && running_loop_mark().is(mark_); }
+bool BoundLoop::is_running() const { return mark_ && is_running_loop_mark(mark_); }
 
 void BoundLoop::enter(const py::object& loop) {
   py::object mark = running_loop_mark();

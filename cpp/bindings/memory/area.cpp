@@ -10,10 +10,7 @@ namespace pydoca::bindings {
 
 namespace {
 
-bool is_mmap(PyObject* object) {
-  static auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<MmapObject>().ptr());
-  return PyObject_TypeCheck(object, bound) != 0;
-}
+bool is_mmap(PyObject* object) { return PyObject_TypeCheck(object, BoundType<MmapObject>::get()) != 0; }
 
 Area area_of_map(PyObject* mmap, const char* name) {
   const std::shared_ptr<Mmap>& map = object_of<MmapObject>(mmap).get();

@@ -57,6 +57,11 @@ std::string chain_obstacle(const Buf& buf, const Buf& other) {
 
 }  // namespace
 
+Buf* other_element_of(const py::object& buf) {
+  if (!buf || buf.is_none()) return nullptr;
+  return &argument_of<BufObject>(buf.ptr(), "a pydoca.Buf").get();
+}
+
 void check_buf(Status status, const Buf& buf, std::string_view what) {
   if (status == Status::success) return;
   raise(status, std::string(what) + " (" + describe(buf) + "): " + advice(status, buf));

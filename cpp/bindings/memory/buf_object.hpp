@@ -91,16 +91,23 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
 void check_buf(Status status, const Buf& buf, std::string_view what);
 
 /// Whether it is a Buf.
-inline bool is_buf(PyObject* object) {
-  static auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<BufObject>().ptr());
-  return PyObject_TypeCheck(object, bound) != 0;
+inline bool is_buf(PyObject* object) { return PyObject_TypeCheck(object, BoundType<BufObject>::get()) != 0; }
+
+/// The buf of a Buf that is not released; null for every other object, for Bufs of classes made in Python, and for null.
+[[gnu::always_inline]] inline Buf* plain_buf(PyObject* object) {
+  if (object == nullptr || Py_TYPE(object) != BoundType<BufObject>::get()) return nullptr;
+  const auto* const buf = static_cast<const BufObject*>(first_value(object));
+  return buf != nullptr && !buf->is_released() ? &buf->get() : nullptr;
 }
+
+/// What element_of() does for all that plain_buf() does not know.
+[[gnu::cold]] Buf* other_element_of(const py::object& buf);
 
 /// The operand for a task: the Buf's, or null for None and for no object. Throws TypeError for any other type,
 /// bad_state once released.
 inline Buf* element_of(const py::object& buf) {
-  if (!buf || buf.is_none()) return nullptr;
-  return &argument_of<BufObject>(buf.ptr(), "a pydoca.Buf").get();
+  Buf* const plain = plain_buf(buf.ptr());
+  return plain != nullptr ? plain : other_element_of(buf);
 }
 
 /// The data section, for views. Throws bad_state once released, BufferError when the memory is imported.

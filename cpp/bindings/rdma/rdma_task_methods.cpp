@@ -18,20 +18,20 @@ template <RdmaTaskKind kind>
 using RdmaGiven = GivenOperands<traits_of(kind).operands.size()>;
 
 template <RdmaTaskKind kind>
-py::object take_task_with(PyObject* rdma, RdmaGiven<kind> operands, const py::object& connection, py::handle user_data,
+py::object take_task_with(PyObject* rdma, RdmaGiven<kind>&& operands, const py::object& connection, py::handle user_data,
                           bool submit) {
   return make_task<RdmaTaskObject, RdmaObject>(
-      rdma, static_cast<std::size_t>(kind), RdmaOperands<operands.size()>{std::move(operands), connection}, user_data,
+      rdma, static_cast<std::size_t>(kind), RdmaOperands<std::tuple_size_v<RdmaGiven<kind>>>{std::move(operands), connection}, user_data,
       submit, [&](RdmaObject& context) -> RdmaTask& { return context.new_slot(kind, connection); });
 }
 
 template <RdmaTaskKind kind>
-py::object take_task(PyObject* rdma, RdmaGiven<kind> operands, py::handle user_data, bool submit) {
+py::object take_task(PyObject* rdma, RdmaGiven<kind>&& operands, py::handle user_data, bool submit) {
   return take_task_with<kind>(rdma, std::move(operands), py::none(), user_data, submit);
 }
 
 template <RdmaTaskKind kind>
-py::object take_task_of_connection(PyObject* self, RdmaGiven<kind> operands, py::handle user_data, bool submit) {
+py::object take_task_of_connection(PyObject* self, RdmaGiven<kind>&& operands, py::handle user_data, bool submit) {
   const py::object rdma = object_of<RdmaConnectionObject>(self).rdma_for(kind);
   const auto connection = py::reinterpret_borrow<py::object>(self);
   return take_task_with<kind>(rdma.ptr(), std::move(operands), connection, user_data, submit);

@@ -41,7 +41,7 @@ class RdmaTaskObject final : public LibraryTaskObject {
 
   /// Sets the operands of a task that no other code refers to. connection: None for a receive.
   template <std::size_t count>
-  void prepare(RdmaOperands<count> operands) noexcept {
+  void prepare(RdmaOperands<count>&& operands) noexcept {
     connection_ = std::move(operands.connection);
     LibraryTaskObject::prepare(std::move(operands.given));
   }

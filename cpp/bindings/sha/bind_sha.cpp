@@ -34,7 +34,7 @@ class PartialHashTaskObject final : public DataTaskObject<ShaPartialHashTask, sh
 
   /// Hides the base's: also the slot of an object from the free list begins a message.
   template <std::size_t count>
-  void prepare(GivenOperands<count> operands) noexcept {
+  void prepare(GivenOperands<count>&& operands) noexcept {
     static_cast<void>(library_task()->reset());
     DataTaskObject::prepare(std::move(operands));
   }

@@ -35,14 +35,16 @@ class DataTaskObject : public LibraryTaskObject {
   Slot* library_task() const noexcept { return static_cast<Slot*>(slot()); }
   void set_operands() final {
     Slot& task = *library_task();
+    static_assert(source_of(task_traits) != TaskTraits::none);
+    Buf* const source = buf(source_of(task_traits));
     if constexpr (task_traits.has("src")) {
-      static_cast<void>(task.set_src(buf(task_traits.find("src"))));
+      static_cast<void>(task.set_src(source));
       static_cast<void>(task.set_dst(buf(task_traits.find("dst"))));
     } else {
-      static_cast<void>(task.set_buf(buf(task_traits.find("buf"))));
+      static_cast<void>(task.set_buf(source));
     }
     set_others(task);
-    LibraryTaskObject::set_operands();
+    note_length(source);
   }
   virtual void set_others(Slot& /*task*/) {}
   bool takes_memory() const noexcept final { return may_be_memory; }
@@ -105,7 +107,7 @@ class DataContextObject final : public ContextObject {
 
   /// Makes the task of the method of that kind.
   template <class TaskClass, std::size_t kind = 0>
-  static py::object make(PyObject* self, GivenOperands<KindAt<kind>::traits.operands.size()> operands,
+  static py::object make(PyObject* self, GivenOperands<KindAt<kind>::traits.operands.size()>&& operands,
                          py::handle user_data, bool submit) {
     return make_task<TaskClass, DataContextObject>(
         self, kind, std::move(operands), user_data, submit,

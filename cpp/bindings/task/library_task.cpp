@@ -28,9 +28,9 @@ std::string default_of(const Operand& operand) {
 
 }  // namespace
 
-void require_buf_or_memory(PyObject* value) {
+void require_other_operand(PyObject* value) {
   if (value == nullptr || value == Py_None) return;
-  if (is_buf(value)) [[likely]] {
+  if (is_buf(value)) {
     static_cast<void>(object_of<BufObject>(value).get());
   } else if (!is_memory(value)) {
     throw py::type_error("a pydoca.Buf, a pydoca.Mmap, or memory that a map has, such as an array, is needed, not " +
@@ -130,10 +130,8 @@ const Buf* LibraryTaskObject::buf_at(std::size_t place) const {
 }
 
 void LibraryTaskObject::set_operands() {
-  const std::size_t reads = traits_.find(OperandType::source);
-  const std::size_t place = reads != TaskTraits::none ? reads : traits_.find("src");
-  const Buf* const source = place != TaskTraits::none ? buf_at(place) : nullptr;
-  length_ = source != nullptr ? source->list_data_len() : 0;
+  const std::size_t place = source_of(traits_);
+  note_length(place != TaskTraits::none ? buf_at(place) : nullptr);
 }
 
 void LibraryTaskObject::forget_operands() noexcept {

@@ -27,7 +27,18 @@ struct OperandValue {
   py::object object;
   std::uint64_t number = 0;
   Buf* own = nullptr;  ///< over object, where that is memory: from a submission to its end
+
+  /// Takes the operand of given, which gets this one's object.
+  void take(OperandValue& given) noexcept {
+    std::swap(object.ptr(), given.object.ptr());  // swapping the objects would ask four times whether one ends
+    number = given.number;
+  }
 };
+
+/// The place of the operand that a task reads; TaskTraits::none when it reads none.
+constexpr std::size_t source_of(const TaskTraits& traits) noexcept {
+  return traits.has(OperandType::source) ? traits.find(OperandType::source) : traits.find("src");
+}
 
 /// The operands that a call gives, by their places in the task's traits.
 struct GivenOperand : OperandValue {
@@ -40,8 +51,15 @@ using GivenOperands = std::array<GivenOperand, count>;
 /// InvalidValueError for what does not fit, bad_state for a released Buf.
 OperandValue to_operand(const Operand& operand, PyObject* value, bool may_be_memory);
 
+/// What require_buf_or_memory() does for all that plain_buf() does not know.
+void require_other_operand(PyObject* value);
+
 /// Throws TypeError unless value is a Buf, memory, None or null, bad_state for a released Buf.
-void require_buf_or_memory(PyObject* value);
+inline void require_buf_or_memory(PyObject* value) {
+  if (plain_buf(value) == nullptr) [[unlikely]] {
+    require_other_operand(value);
+  }
+}
 
 class LibraryTaskObject : public TaskObject {
  public:
@@ -52,8 +70,8 @@ class LibraryTaskObject : public TaskObject {
 
   /// Sets the operands of a task that no other code refers to.
   template <std::size_t count>
-  void prepare(GivenOperands<count> operands) noexcept {
-    for (std::size_t place = 0; place < count; ++place) operands_[place] = std::move(operands[place]);
+  void prepare(GivenOperands<count>&& operands) noexcept {
+    for (std::size_t place = 0; place < count; ++place) operands_[place].take(operands[place]);
   }
   /// The operand of that name, for another submission. Throws in_use in flight, what to_operand() does, invalid_value
   /// when tasks of this kind lack the operand.
@@ -72,8 +90,10 @@ class LibraryTaskObject : public TaskObject {
   const OperandValue& operand(std::size_t place) const noexcept { return operands_[place]; }
   std::span<OperandValue> operands() const noexcept { return {operands_, traits_.operands.size()}; }
   std::vector<const Buf*> lent_bufs() const override;
-  /// A derived class gives the slot its operands, then calls this.
+  /// A derived class gives the slot its operands, then calls this, or note_length().
   void set_operands() override;
+  /// Keeps the bytes that source has, for messages; null: the task reads nothing.
+  void note_length(const Buf* source) noexcept { length_ = source != nullptr ? source->list_data_len() : 0; }
   /// A derived class that overrides it, and takes memory, calls it.
   void completed(Status /*status*/) override { not_submitted(); }
   void not_submitted() noexcept override {
@@ -87,6 +107,7 @@ class LibraryTaskObject : public TaskObject {
   /// bad_state for a released Buf.
   Buf* take_buf(std::size_t place) {
     const py::object& object = operands_[place].object;
+    if (Buf* const plain = plain_buf(object.ptr())) return plain;
     return names_memory(object) ? take_own_buf(place) : element_of(object);
   }
   void forget_operands() noexcept override;
@@ -166,7 +187,7 @@ void take_operand(GivenOperand& taken, PyObject* value) {
   constexpr const Operand& operand = traits.operands[place];
   taken.given = value;
   if constexpr (operand.is_buf()) {
-    taken.object = py::reinterpret_borrow<py::object>(value);
+    taken.object.ptr() = Py_XNewRef(value);  // it was null
     if constexpr (may_be_memory) {
       require_buf_or_memory(value);
     } else {
