@@ -1,11 +1,16 @@
 """The cost of awaits that need not wait, and of what they need, each beside the same of Python alone.
 
+The row "bare" is a copy that bare_copy makes, an extension that does nothing else, between the same places each time:
+what an awaited copy costs Python itself. `cmake --preset bench && cmake --build --preset bench` in cpp/ builds it, and
+the row is left out without it.
+
 With interpreters as arguments (`benchmarks/awaits.py python3.11 python3.13`), measures in turns under each of them
 that has pydoca, and compares them with the first: awaits should take the same time with each Python.
 """
 
 import argparse
 import asyncio
+import importlib
 import json
 import shutil
 import subprocess
@@ -16,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
 
-from print_report import Figure, arguments_of, print_report
+from print_report import PROGRAMS, Figure, arguments_of, print_report
 
 FLOOR = "await a future that is done"
 FLOOR_OF_BUFS = "make an object, and drop it"
@@ -45,7 +50,7 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
         event.as_context(pe) as context,
     ):
         stretches = floors() | copies_of_new_bufs(dma, inventory, *maps)
-        stretches |= copies(dma, inventory.get_by_data(maps[0]), inventory.get_by_addr(maps[1]))
+        stretches |= copies(dma, inventory.get_by_data(maps[0]), inventory.get_by_addr(maps[1])) | bare_copies()
         stretches |= in_flight(pe, dma, inventory, *maps) | waits(context)
         stretches[OF_BATCHES] = stretch_of_batches(dma, device)
         if only:
@@ -148,6 +153,26 @@ def copies(dma: Any, src: Any, dst: Any) -> Stretches:
         return (time.perf_counter_ns() - begin) / count
 
     return {"await dma.memcpy, 4 KiB": same_bufs, "await a task submitted again, 4 KiB": submitted_again}
+
+
+def bare_copies() -> Stretches:
+    """The same copies with bare_copy; nothing where this interpreter has none."""
+    sys.path.append(str(PROGRAMS))
+    try:
+        place = importlib.import_module("bare_copy").Place
+    except ImportError:
+        return {}
+    src, dst = place(bytearray(SIZE)), place(bytearray(SIZE))
+
+    async def copy(count: int) -> float:
+        reset, copy_from = dst.reset, dst.copy_from
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            reset()
+            await copy_from(src)
+        return (time.perf_counter_ns() - begin) / count
+
+    return {"await a bare copy, 4 KiB": copy}
 
 
 def in_flight(pe: Any, dma: Any, inventory: Any, src_map: Any, dst_map: Any) -> Stretches:
