@@ -67,8 +67,7 @@ PyObject* get(PyObject* self, PyObject* mmap, const Range& range) {
   Buf* buf = nullptr;
   const Status status = inventory.get_by_args(map, range.addr, range.len, range.data, range.data_len, buf);
   if (status != Status::success) refuse(status, inventory, *map, range);
-  const auto object = [](PyObject* of) { return py::reinterpret_borrow<py::object>(of); };
-  return BufObject::make(*buf, object(self), object(mmap)).release().ptr();
+  return BufObject::make(*buf, self, mmap).release().ptr();
 }
 
 /// None, or no argument, means the map's start, and all bytes that follow.

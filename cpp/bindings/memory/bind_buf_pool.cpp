@@ -33,7 +33,7 @@ PyObject* alloc(PyObject* self) {
   const Status status = object.source->alloc(buf);
   if (status != Status::success)
     raise(status, "allocate a buf of a buf pool: " + alloc_obstacle(status, *object.source));
-  return BufObject::make(*buf, py::reinterpret_borrow<py::object>(self), object.mmap).release().ptr();
+  return BufObject::make(*buf, self, object.mmap).release().ptr();
 }
 
 std::span<PyMethodDef> pool_getters() {

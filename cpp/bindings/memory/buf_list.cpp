@@ -51,8 +51,13 @@ void BufList::leave() noexcept {
   next_ = nullptr;
 }
 
-void BufList::begin(Element element) {
-  elements.push_back(std::move(element));
+void BufList::begin(Buf& buf, py::handle source, py::handle mmap, BufObject* object) {
+  Element& only = elements.emplace_back();
+  only.buf = &buf;
+  // They were null: an assignment would ask whether an object ends.
+  only.source.ptr() = Py_NewRef(source.ptr());
+  only.mmap.ptr() = Py_NewRef(mmap.ptr());
+  only.object = object;
   leave();
   join();  // this list is now the newest
 }

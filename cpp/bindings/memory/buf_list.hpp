@@ -30,9 +30,9 @@ struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
   BufList() noexcept;
   ~BufList();
 
-  /// Makes the buf of which the caller has the one reference the only element of an empty list. Allocates nothing where
+  /// Makes buf, of which the caller has the one reference, the only element of an empty list. Allocates nothing where
   /// there is room for an element.
-  void begin(Element element);
+  void begin(Buf& buf, py::handle source, py::handle mmap, BufObject* object);
   /// Ends a list of one element at most, which begin() can use again, and returns that element.
   Element end() noexcept;
   /// Drops every reference. No task may have the list. What Python has of it answers bad_state from now on.

@@ -76,19 +76,19 @@ BufObject::~BufObject() {
   if (!is_released()) list_->elements[index()].object = nullptr;
 }
 
-py::object BufObject::make(Buf& buf, py::object source, py::object mmap) {
+py::object BufObject::make(Buf& buf, py::handle source, py::handle mmap) {
   BufRef taken(&buf);
   if (free_list.count == 0) {
     auto list = std::make_shared<BufList>();
     list->elements.reserve(1);
-    list->begin({taken.release(), std::move(source), std::move(mmap), nullptr});
+    list->begin(*taken.release(), source, mmap, nullptr);
     return py::cast(std::make_shared<BufObject>(std::move(list), 0));
   }
   PyObject* const kept = free_list.objects[free_list.count - 1];
   BufObject& self = *static_cast<BufObject*>(first_value(kept));
   self.list_->elements.reserve(1);
   self.buf_ = taken.release();
-  self.list_->begin({self.buf_, std::move(source), std::move(mmap), &self});
+  self.list_->begin(*self.buf_, source, mmap, &self);
   --free_list.count;
   _Py_NewReference(kept);
   PyObject_GC_Track(kept);

@@ -25,7 +25,7 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
  public:
   /// The Python object of a new buf, whose one reference it takes over, also where the object finds no memory. source
   /// (a BufInventory or BufPool) and mmap are Python objects.
-  static py::object make(Buf& buf, py::object source, py::object mmap);
+  static py::object make(Buf& buf, py::handle source, py::handle mmap);
   /// The tp_dealloc of the class. The object of a buf that is in no list stays, for a new buf: to make an object and to
   /// end it costs more than a short copy.
   static void dealloc(PyObject* self);

@@ -59,11 +59,8 @@ MmapObject::~MmapObject() {
   if (!released_ && mmap_ != nullptr) call_blocking([this] { mmap_.reset(); }, Signals::pending);
 }
 
-const std::shared_ptr<Mmap>& MmapObject::get() const {
-  if (waiting_) {
-    throw Error(Status::in_use, "the memory map is being started, stopped or closed by another thread; wait for it");
-  }
-  return mmap_;
+void MmapObject::refuse_waiting() {
+  throw Error(Status::in_use, "the memory map is being started, stopped or closed by another thread; wait for it");
 }
 
 void MmapObject::add_device(py::object device) {

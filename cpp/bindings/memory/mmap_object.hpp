@@ -30,7 +30,12 @@ class MmapObject final : public DeviceUser {
   ~MmapObject();
 
   /// Throws in_use while another thread is in a call that waits.
-  const std::shared_ptr<Mmap>& get() const;
+  const std::shared_ptr<Mmap>& get() const {
+    if (waiting_) [[unlikely]] {
+      refuse_waiting();
+    }
+    return mmap_;
+  }
   /// The map for calls that only read its state.
   const Mmap& look() const noexcept { return *mmap_; }
   /// The newest started map of this process's memory with these bytes, and with the device; null when there is none.
@@ -81,6 +86,7 @@ class MmapObject final : public DeviceUser {
   void each_reference(References& references) { references.drop(memory_, user_data_, free_callback_); }
 
  private:
+  [[noreturn, gnu::cold]] static void refuse_waiting();
   bool uses(const DeviceObject& device) const override;
   bool lends(const Device& device, std::uint64_t addr, std::uint64_t len) const noexcept override;
   void close_if_idle() override;
