@@ -9,8 +9,9 @@ programs.
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -98,13 +99,37 @@ COUNTED = [
 ]
 
 
+# The parts of an operation, by what the names of their functions have; the first that fits. Python's come first, then
+# those of pydoca.
+PARTS_OF_PYTHON = (
+    ("Python: bytecodes", "EvalFrame"),
+    ("Python: calls and awaits", "all|Iter_Send|AwaitableIter|Iter_Check|CheckFunctionResult"),
+    ("Python: the objects of the loop, references", ""),
+)
+PARTS = (
+    ("bufs", "Buf(Object|List)|span_of|anonymous namespace.::get|reset_data_len|check_buf|MmapObject::get"),
+    ("checks of threads and states", "require_|check_thread|Quarantine"),
+    ("checks of operands", "breaks_limit|are_beyond"),
+    ("the await", "TaskAwaiter|AwaiterType|::await|running_loop|LoopTurn"),
+    ("submission", "submit|take_off|set_operands"),
+    ("arguments, a task for them, its return", "make_task|arguments|operand|to_u64|take_free|dealloc|clear|prepare|flags"),
+    ("the device", "::post|Queue"),
+    ("progress", "spin|progress|collect|Notifier|settle"),
+    ("completion", "complete|value"),
+    ("references of pybind11's", "_ref"),
+    ("other", ""),
+)
+
+
 def part_of(name: str, home: str) -> str:
-    """The part of the program to which a function belongs."""
+    """The part of an operation to which a function belongs."""
     if "_core" in home or "report" in home:
-        return "bindings" if "bindings::" in name or "pybind11::" in name else "engine"
-    if "memcpy" in name or "memmove" in name:
-        return "copies"
-    return "Python" if "python" in home or home.startswith("_asyncio") else "other libraries"
+        parts = PARTS
+    elif "python" in home or home.startswith("_asyncio"):
+        parts = PARTS_OF_PYTHON
+    else:
+        return "the copy" if "memcpy" in name or "memmove" in name else "other libraries"
+    return next(part for part, pattern in parts if re.search(pattern, name))
 
 
 def where(figure: Counted, most: int = 40) -> Iterator[str]:
@@ -115,10 +140,13 @@ def where(figure: Counted, most: int = 40) -> Iterator[str]:
     )
     own = {name: (function.own - few[name].own) / figure.operations for name, function in many.items()}
     yield f"{figure.figure}: {sum(own.values()):.0f} instructions"
-    parts: Counter[str] = Counter()
+    parts: defaultdict[str, float] = defaultdict(float)
     for name, instructions in own.items():
-        parts[part_of(name, Path(many[name].home).name)] += round(instructions)
-    yield ", ".join(f"{part} {instructions}" for part, instructions in parts.most_common())
+        parts[part_of(name, Path(many[name].home).name)] += instructions
+    for part in sorted(parts, key=parts.__getitem__, reverse=True):
+        if parts[part] >= 1:
+            yield f"{parts[part]:8.0f}  {part}"
+    yield "of them by the functions themselves:"
     for name in sorted(own, key=own.__getitem__, reverse=True)[:most]:
         if own[name] >= 1:
             yield f"{own[name]:8.1f}  {name[:90]}  ({Path(many[name].home).name})"
