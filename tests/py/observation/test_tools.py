@@ -165,17 +165,6 @@ def memory_trace():
         tracemalloc.stop()
 
 
-@contextlib.contextmanager
-def fault_handler(path):
-    """Its thread writes the stacks again and again, from outside of the interpreter's lock."""
-    with path.open("w") as file:
-        faulthandler.dump_traceback_later(0.001, repeat=True, file=file)
-        try:
-            yield None
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-
-
 def fresh_outcome(make_rig, **options):
     """The outcome of the program, which is loaded anew: tools see its first line, too."""
     rig = make_rig()
@@ -206,12 +195,6 @@ MARKS = {"monitoring": needs_monitoring, "coverage-sysmon": needs_monitoring}
 @pytest.mark.parametrize("tool", [pytest.param(name, marks=MARKS.get(name, ())) for name in TOOLS])
 def test_the_outcome_is_that_without_the_tool(make_rig, expected, tool):
     with TOOLS[tool]():
-        outcome = fresh_outcome(make_rig)
-    assert outcome == expected
-
-
-def test_the_outcome_is_the_same_while_stacks_are_written(make_rig, expected, tmp_path):
-    with fault_handler(tmp_path / "stacks"):
         outcome = fresh_outcome(make_rig)
     assert outcome == expected
 
