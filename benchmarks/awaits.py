@@ -5,7 +5,8 @@ what an awaited copy costs Python itself. `cmake --preset bench && cmake --build
 the row is left out without it.
 
 With interpreters as arguments (`benchmarks/awaits.py python3.11 python3.13`), measures in turns under each of them
-that has pydoca, and compares them with the first: awaits should take the same time with each Python.
+that has pydoca, and compares them with the first: awaits should take the same time with each Python. `--loop uvloop`
+compares another event loop with asyncio's in the same way.
 """
 
 import argparse
@@ -30,7 +31,7 @@ FLOORS = (FLOOR, FLOOR_OF_BUFS, FLOOR_IN_FLIGHT)
 IN_FLIGHT = 64
 OF_BATCHES = "await dma.memcpy_many, a row of 64 B"
 ROWS = 1000  # of a batch
-TARGET = 1.1  # times the first interpreter's
+TARGET = 1.1  # times the first interpreter's, or asyncio's own loop's
 SIZE = 4096  # bytes
 
 Stretches = dict[str, Callable[[int], Awaitable[float]]]  # by name: takes a number of operations, returns ns of one
@@ -245,11 +246,29 @@ def stretch_of_batches(dma: Any, device: Any) -> Callable[[int], Awaitable[float
     async def memcpy_many(count: int) -> float:
         memcpy_many = dma.memcpy_many
         begin = time.perf_counter_ns()
-        for _ in range(count // ROWS):
+        for _ in range(rounds := max(1, count // ROWS)):
             await memcpy_many(src, dst, descriptors)
-        return (time.perf_counter_ns() - begin) / count
+        return (time.perf_counter_ns() - begin) / (rounds * ROWS)
 
     return memcpy_many
+
+
+def run(loop: str, repetitions: int, count: int, only: str | None = None) -> dict[str, float]:
+    """What measure() returns in an event loop of the module of that name."""
+    with asyncio.Runner(loop_factory=importlib.import_module(loop).new_event_loop) as runner:
+        return runner.run(measure(repetitions, count, only))
+
+
+def best_in_turns(
+    names: list[str], repetitions: int, measure_one: Callable[[str], dict[str, float]]
+) -> list[dict[str, float]]:
+    """The best figures of each, in the order of names."""
+    best: list[dict[str, float]] = [{} for _ in names]
+    for _ in range(repetitions):
+        for name, figures in zip(names, best, strict=True):
+            for figure, value in measure_one(name).items():
+                figures[figure] = min(value, figures.get(figure, value))
+    return best
 
 
 def find_pythons(names: list[str]) -> list[str]:
@@ -277,44 +296,46 @@ def measure_under(python: str, count: int) -> dict[str, float]:
     }
 
 
-def measure_in_turns(pythons: list[str], repetitions: int, count: int) -> list[dict[str, float]]:
-    """The best figure of each, in the order of pythons. Each turn is a process of its own."""
-    best: list[dict[str, float]] = [{} for _ in pythons]
-    for _ in range(repetitions):
-        for python, figures in zip(pythons, best, strict=True):
-            for name, value in measure_under(python, count).items():
-                figures[name] = min(value, figures.get(name, value))
-    return best
+def figures_of(name: str, best: dict[str, float], first: dict[str, float], other: str) -> Iterator[Figure]:
+    """The best values of an interpreter or a loop, beside those of the first."""
+    for figure, value in best.items():
+        target = None if figure in FLOORS else TARGET
+        yield Figure(f"{figure}, {name}, against {other}", "ns", value, first[figure], target)
 
 
-def figures_of(python: str, best: dict[str, float], first: dict[str, float]) -> Iterator[Figure]:
-    """The interpreter's best values, beside those of the first interpreter."""
-    for name, value in best.items():
-        yield Figure(
-            f"{name}, {python}, against the first", "ns", value, first[name], None if name in FLOORS else TARGET
-        )
-
-
-def compare(pythons: list[str], arguments: argparse.Namespace) -> Iterator[Figure]:
-    measured = measure_in_turns(pythons, arguments.repetitions, arguments.count)
+def compare_pythons(pythons: list[str], arguments: argparse.Namespace) -> Iterator[Figure]:
+    """Each turn of an interpreter is a process of its own."""
+    measured = best_in_turns(pythons, arguments.repetitions, lambda python: measure_under(python, arguments.count))
     for python, best in zip(pythons, measured, strict=True):
-        yield from figures_of(python, best, measured[0])
+        yield from figures_of(python, best, measured[0], "the first")
+
+
+def compare_loops(loop: str, arguments: argparse.Namespace) -> Iterator[Figure]:
+    loops = ["asyncio", loop]
+    first, best = best_in_turns(loops, arguments.repetitions, lambda name: run(name, 1, arguments.count))
+    return figures_of(loop, best, first, "asyncio")
 
 
 def main() -> int:
     parser = arguments_of(__doc__, repetitions=9)
     parser.add_argument("--count", type=int, default=20_000, help="awaits of a kind in each repetition")
     parser.add_argument("--only", metavar="NAME", help="do the awaits of one kind, and print nothing")
+    parser.add_argument("--loop", choices=("asyncio", "uvloop"), default="asyncio", help="an event loop to compare")
     parser.add_argument("python", nargs="*", help="an interpreter to compare; none: this one alone")
     arguments = parser.parse_args()
 
+    if arguments.only:
+        run(arguments.loop, arguments.repetitions, arguments.count, arguments.only)
+        return 0
+    if arguments.loop != "asyncio":
+        if arguments.python:
+            parser.error("--loop compares loops of this interpreter: name no other interpreter beside it")
+        return print_report(compare_loops(arguments.loop, arguments), arguments)
     if arguments.python:
         if not (pythons := find_pythons(arguments.python)):
             parser.error("none of these interpreters has pydoca")
-        return print_report(compare(pythons, arguments), arguments)
-    best = asyncio.run(measure(arguments.repetitions, arguments.count, arguments.only))
-    if arguments.only:
-        return 0
+        return print_report(compare_pythons(pythons, arguments), arguments)
+    best = run("asyncio", arguments.repetitions, arguments.count)
     figures = (Figure(name, "ns", value, best[floor_of(name)]) for name, value in best.items() if name not in FLOORS)
     return print_report(figures, arguments)
 

@@ -8,3 +8,17 @@ function(pydoca_require_gil python)
                         "  Use the ordinary build of that version: python3.14, say, and not python3.14t")
   endif()
 endfunction()
+
+# pydoca_find_python(): finds the interpreter and its headers, or says why they cannot be used. The interpreter that was
+# chosen is checked first: of a free-threaded one, some versions of CMake do not find the headers.
+macro(pydoca_find_python)
+  if(Python_EXECUTABLE)
+    pydoca_require_gil("${Python_EXECUTABLE}")
+  endif()
+  find_package(Python 3.11 QUIET COMPONENTS Interpreter Development.Module)
+  if(NOT Python_Development.Module_FOUND)
+    message(FATAL_ERROR "pydoca needs the C headers of ${Python_EXECUTABLE} (Python.h), and they were not found.\n"
+                        "  Debian/Ubuntu: apt-get install python3-dev")
+  endif()
+  pydoca_require_gil("${Python_EXECUTABLE}")
+endmacro()

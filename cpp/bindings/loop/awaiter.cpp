@@ -22,12 +22,7 @@ PyObject* as_iterator(PySendResult how, PyObject* result) {
   if (how != PYGEN_RETURN) {
     return result;
   }
-  const auto value = py::reinterpret_steal<py::object>(result);
-  PyObject* const stop = PyObject_CallOneArg(PyExc_StopIteration, value.ptr());
-  if (stop != nullptr) {
-    PyErr_SetObject(PyExc_StopIteration, stop);
-    Py_DECREF(stop);
-  }
+  set_new_stop_iteration(py::reinterpret_steal<py::object>(result));
   return nullptr;
 }
 

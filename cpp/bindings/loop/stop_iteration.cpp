@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace pydoca::bindings {
 
@@ -65,9 +66,34 @@ PyStopIterationObject* allocate_error(PyTypeObject* type) noexcept {
   return error;
 }
 
+/// Whether a trace function, or a tool of sys.monitoring, is told of exceptions. Debuggers recognise the end of an
+/// await by the type StopIteration itself.
+bool is_traced() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  static PyMonitoringState tools{};
+  static std::uint64_t version = 0;
+  constexpr std::uint8_t event = PY_MONITORING_EVENT_RAISE;
+  return PyMonitoring_EnterScope(&tools, &version, &event, 1) == 0 && tools.active != 0;
+#else
+  return PyThreadState_Get()->c_tracefunc != nullptr;
+#endif
+}
+
 }  // namespace
 
+void set_new_stop_iteration(const py::object& value) noexcept {
+  PyObject* const error = PyObject_CallOneArg(PyExc_StopIteration, value.ptr());
+  if (error != nullptr) {
+    PyErr_SetObject(PyExc_StopIteration, error);
+    Py_DECREF(error);
+  }
+}
+
 void set_stop_iteration(const py::object& value) noexcept {
+  if (is_traced()) [[unlikely]] {
+    set_new_stop_iteration(value);
+    return;
+  }
   PyTypeObject* const type = stop_type();
   PyStopIterationObject* const error = type != nullptr ? allocate_error(type) : nullptr;
   if (error != nullptr) {

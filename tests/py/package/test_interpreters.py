@@ -1,5 +1,6 @@
 """The import fails at once with the reason in interpreters that pydoca does not support."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import pydoca
+
+FREE_THREADED = next(filter(None, map(shutil.which, ["python3.15t", "python3.14t", "python3.13t"])), None)
 CHECKS = Path(__file__).resolve().parents[3] / "cpp" / "cmake" / "PydocaPython.cmake"
 
 
@@ -53,20 +57,55 @@ def test_a_free_threaded_build_is_refused():
     assert f"ImportError: pydoca needs Python's GIL, and {sys.executable} is a free-threaded build" in ended.stderr
 
 
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
-@pytest.mark.parametrize(("is_disabled", "code"), [("1", 1), ("0", 0), ("None", 0)])
-def test_no_module_is_built_for_a_free_threaded_build(tmp_path, is_disabled, code):
-    python = tmp_path / "python3.14t"
-    python.write_text(
-        f"""#!/bin/sh
+@pytest.mark.skipif(FREE_THREADED is None, reason="no free-threaded interpreter is installed")
+def test_a_real_free_threaded_build_is_refused():
+    """With the package in its path, for which pip installs no module."""
+    site = Path(pydoca.__file__).parents[1]
+    ended = run(FREE_THREADED, "-c", f"import sys; sys.path.append({str(site)!r}); import pydoca")
+    assert ended.returncode == 1
+    assert re.search("ImportError: pydoca needs Python's GIL, and .* is a free-threaded build", ended.stderr)
+
+
+@pytest.fixture
+def make_python(tmp_path):
+    """Makes an interpreter whose build has that value of Py_GIL_DISABLED."""
+
+    def make(is_disabled):
+        python = tmp_path / "python3.14t"
+        python.write_text(
+            f"""#!/bin/sh
 exec "{sys.executable}" -c "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = {is_disabled}; $2"
 """
+        )
+        python.chmod(0o755)
+        return python
+
+    return make
+
+
+needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+
+
+@needs_cmake
+@pytest.mark.parametrize(("is_disabled", "code"), [("1", 1), ("0", 0), ("None", 0)])
+def test_no_module_is_built_for_a_free_threaded_build(tmp_path, make_python, is_disabled, code):
+    (tmp_path / "check.cmake").write_text(
+        f"include([[{CHECKS}]])\npydoca_require_gil([[{make_python(is_disabled)}]])\n"
     )
-    python.chmod(0o755)
-    (tmp_path / "check.cmake").write_text(f"include([[{CHECKS}]])\npydoca_require_gil([[{python}]])\n")
     ended = run("cmake", "-P", tmp_path / "check.cmake")
     assert ended.returncode == code
     assert ("is a free-threaded build" in " ".join(ended.stderr.split())) == (code != 0)
+
+
+@needs_cmake
+def test_a_free_threaded_build_is_refused_before_its_headers_are_missed(tmp_path, make_python):
+    """pip names the interpreter, as here, and shows what CMake says."""
+    lines = ["cmake_minimum_required(VERSION 3.25)", "project(test LANGUAGES NONE)", f"include([[{CHECKS}]])"]
+    (tmp_path / "CMakeLists.txt").write_text("\n".join([*lines, "pydoca_find_python()", ""]))
+    ended = run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DPython_EXECUTABLE={make_python('1')}")
+    assert ended.returncode == 1
+    assert "is a free-threaded build" in " ".join(ended.stderr.split())
+    assert "Python.h" not in ended.stderr
 
 
 INTERRUPTED = """

@@ -229,6 +229,26 @@ def test_a_report_prints_the_form_that_is_read():
     ]
 
 
+def test_awaits_compares_loops():
+    """Each kind of await, and each floor, beside the same in asyncio's own loop."""
+    pytest.importorskip("uvloop", reason="uvloop is not installed")
+    line = [
+        sys.executable,
+        BENCHMARKS / "awaits.py",
+        "--loop",
+        "uvloop",
+        "--json",
+        "--repetitions",
+        "1",
+        "--count",
+        "10",
+    ]
+    rows = json.loads(subprocess.run(line, capture_output=True, text=True, timeout=120, check=True).stdout)
+    assert all(row["name"].endswith(", uvloop, against asyncio") and row["value"] > 0 for row in rows)
+    assert len({row["name"] for row in rows}) == 15
+    assert {row["target"] for row in rows} == {1.1, None}
+
+
 class Turns:
     """A substitute for the reports of two trees: it gives each tree's scores in turn, then repeats the last one."""
 
