@@ -105,7 +105,7 @@ class alignas(64) Buf : private Segment {
   /// Whether a task has this element that was submitted, handed over to its engine, or belongs to a running graph. It
   /// is not given back then, and its list stays as it is; until the submission its data section may change.
   bool in_flight() const noexcept {
-    return in_flight_ != 0 || claimed_ != 0 || handed_over_.load(std::memory_order_relaxed) != 0;
+    return (in_flight_ | claimed_ | handed_over_.load(std::memory_order_relaxed)) != 0;
   }
 
   // These count the whole list, in bytes, from its head; on a later element they have no meaning.
@@ -124,9 +124,11 @@ class alignas(64) Buf : private Segment {
   friend class detail::Operands;
   Buf() = default;
   ~Buf() = default;
+  /// The same as dec_refcount(), for all but the last reference to a list of one element.
+  [[gnu::noinline]] Status dec_refcount_slowly(std::uint16_t* previous) noexcept;
   /// Gives every element of this list back.
   [[gnu::noinline]] void put_back_list() noexcept;
-  void change_holds(std::int32_t change) noexcept {
+  [[gnu::always_inline]] void change_holds(std::int32_t change) noexcept {
     for (Buf* element = this; element != nullptr; element = element->next()) {
       element->in_flight_ += static_cast<std::uint32_t>(change);
     }

@@ -45,13 +45,9 @@ class BufInventory final : public BufSource {
   Status get_by_args(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len, std::uint64_t data,
                      std::size_t data_len, Buf*& buf) noexcept;
   /// Gets a destination: its data section is empty, at addr.
-  Status get_by_addr(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len, Buf*& buf) noexcept {
-    return get_by_args(mmap, addr, len, addr, 0, buf);
-  }
+  Status get_by_addr(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len, Buf*& buf) noexcept;
   /// Gets a source: all of the range is data.
-  Status get_by_data(const std::shared_ptr<Mmap>& mmap, std::uint64_t data, std::size_t data_len, Buf*& buf) noexcept {
-    return get_by_args(mmap, data, data_len, data, data_len, buf);
-  }
+  Status get_by_data(const std::shared_ptr<Mmap>& mmap, std::uint64_t data, std::size_t data_len, Buf*& buf) noexcept;
   /// A list of descriptors for the same memory as source's list, with the same sections (doca_buf_inventory_buf_dup);
   /// no bytes are copied. source may be of another inventory. not_permitted unless source is a head, bad_state unless
   /// the inventory is started, no_memory when fewer descriptors are free than the list has elements.
@@ -62,6 +58,7 @@ class BufInventory final : public BufSource {
  private:
   BufInventory() noexcept : BufSource("buf inventory") {}
   ~BufInventory() override = default;
+  [[gnu::cold, gnu::noinline]] Status refusal_of(const Mmap& mmap) const noexcept;
   Status get(Mmap& mmap, std::uint64_t addr, std::size_t len, std::uint64_t data, std::size_t data_len,
              Buf*& buf) noexcept;
 };

@@ -28,7 +28,7 @@ class alignas(64) BufSource {
   bool is_started() const noexcept { return started_; }
   /// Descriptors in all; 0 once closed.
   std::size_t num_elements() const noexcept { return num_elements_; }
-  std::size_t num_free_elements() const noexcept { return num_free_; }
+  std::size_t num_free_elements() const noexcept { return num_elements_ - num_out(); }
   /// 0 at first.
   std::uint64_t user_data() const noexcept { return user_data_; }
 
@@ -65,6 +65,8 @@ class alignas(64) BufSource {
     }
   }
 
+  /// Whether mmap is started, and has all of a range that is not empty.
+  static bool allows_buf(const Mmap& mmap, std::uint64_t addr, std::uint64_t len) noexcept;
   /// A descriptor of mmap, with a count of 1, which holds mmap; its sections are as they were. Null when none is free.
   Buf* take(Mmap& mmap) noexcept;
   /// The sections of a descriptor, for the source that gives it.
@@ -76,8 +78,10 @@ class alignas(64) BufSource {
   friend class Buf;
   void put_back(Buf& buf) noexcept;
   void let_go() noexcept;
-  /// The end of what only bufs had kept; null for what others keep.
-  [[gnu::noinline, gnu::cold]] static void end(BufSource* source, Mmap* mmap) noexcept;
+  std::size_t num_out() const noexcept { return holds_ / one_buf; }
+  // The end of what only bufs had kept: the source, and a map.
+  [[gnu::noinline, gnu::cold]] void end() noexcept;
+  [[gnu::noinline, gnu::cold]] static void end(Mmap& mmap) noexcept;
 
   /// A program cannot end a buf; this class can.
   struct Delete {
@@ -88,12 +92,16 @@ class alignas(64) BufSource {
     std::size_t count;
   };
 
+  // What holds the source: every buf that is out, and in the lowest bit the program's shared pointers together. The one
+  // that takes it to 0 ends the source.
+  static constexpr std::size_t program = 1;
+  static constexpr std::size_t one_buf = 2;
+
   // A buf that is got and one that is returned change the first two.
   Buf* free_ = nullptr;
-  std::size_t num_free_ = 0;
+  std::size_t holds_ = program;
   std::size_t num_elements_ = 0;
   bool started_ = false;
-  bool abandoned_ = false;  ///< the program has let go: the last buf ends this
   std::uint64_t user_data_ = 0;
   const char* noun_;
   std::vector<Slab> slabs_;

@@ -189,6 +189,8 @@ class Context : public std::enable_shared_from_this<Context> {
   void reject(Task& task, Status status) noexcept;
   /// Delivers a completion that is not the callback's: Task::detour_ says whose.
   [[gnu::noinline]] static void complete_aside(Task& task) noexcept;
+  /// The same of a task that was freed in flight, or has several bits.
+  [[gnu::cold, gnu::noinline]] static void complete_aside_slowly(Task& task, std::uint8_t detour) noexcept;
   void record_completion(Task& task) noexcept;
   void record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin, std::uint64_t value) noexcept;
   std::uint32_t add_trace_names() const noexcept;

@@ -150,7 +150,7 @@ class alignas(64) Mmap {
 
   /// The map in messages: "mmap of 4096 bytes at 0x7f5c00000000", "mmap without a range".
   std::string describe() const;
-  bool is_started() const noexcept { return started_; }
+  bool is_started() const noexcept { return open_len_ != 0; }
   /// Whether close() has done all.
   bool is_closed() const noexcept { return closed_; }
   bool is_thread_safe() const noexcept { return thread_safe_; }
@@ -185,8 +185,13 @@ class alignas(64) Mmap {
   // would cost a buf more than all else, therefore only a map with thread safety uses them.
   static constexpr std::uint64_t program = 1;
   static constexpr std::uint64_t one_buf = 2;
+  /// Whether a buf may be of [addr, addr + len): the map is started, the range is not empty, and lies in the map's. One
+  /// comparison is for len and the state, the other for addr: the map's range does not wrap.
+  bool allows_buf(std::uint64_t addr, std::uint64_t len) const noexcept {
+    return len - 1 < open_len_ && addr - addr_ <= open_len_ - len;
+  }
   void hold_for_buf() noexcept {
-    if (thread_safe_) {
+    if (thread_safe_) [[unlikely]] {
       holds_.fetch_add(one_buf, std::memory_order_relaxed);
     } else {
       holds_.store(holds_.load(std::memory_order_relaxed) + one_buf, std::memory_order_relaxed);
@@ -194,12 +199,12 @@ class alignas(64) Mmap {
   }
   /// Whether that was the last hold: the caller then deletes the map.
   bool let_go_of(std::uint64_t hold) noexcept {
-    if (thread_safe_) {
+    if (thread_safe_) [[unlikely]] {
       return holds_.fetch_sub(hold, std::memory_order_acq_rel) == hold;
     }
-    const std::uint64_t before = holds_.load(std::memory_order_relaxed);
-    holds_.store(before - hold, std::memory_order_release);
-    return before == hold;
+    const std::uint64_t left = holds_.load(std::memory_order_relaxed) - hold;
+    holds_.store(left, std::memory_order_release);
+    return left == 0;
   }
 
   /// Throws invalid_value when access allows writing.
@@ -223,13 +228,13 @@ class alignas(64) Mmap {
   std::uint64_t free_user_data_ = 0;
   std::uint64_t addr_ = 0;
   std::size_t len_ = 0;
+  std::uint64_t open_len_ = 0;  ///< len_ while started, else 0: no buf is of an empty range
   Access access_ = Access::local_read_write;
   std::uint64_t user_data_ = 0;
   std::uint32_t max_num_devices_ = default_max_num_devices;
   std::atomic<std::uint64_t> holds_{program};
   bool access_chosen_ = false;  ///< set_permissions() was called
   bool read_only_ = false;      ///< the range is
-  bool started_ = false;
   bool ever_started_ = false;
   bool callback_due_ = false;  ///< started since the callback was set
   bool thread_safe_ = false;

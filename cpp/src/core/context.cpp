@@ -199,6 +199,16 @@ void Context::complete_aside(Task& task) noexcept {
     task.pool_->callback(task.status_)(task, task.user_data_, task.context_->user_data_);
     return;
   }
+  if (detour == Task::observed) [[likely]] {
+    if (task.observer_ != nullptr) {
+      task.observer_->completed(task, task.status_);
+    }
+    return;
+  }
+  complete_aside_slowly(task, detour);
+}
+
+void Context::complete_aside_slowly(Task& task, std::uint8_t detour) noexcept {
   if ((detour & Task::recorded) != 0) {
     task.context_->record_completion(task);
   }

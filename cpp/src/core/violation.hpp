@@ -23,7 +23,7 @@ struct Violation {
 };
 
 /// Notes the violation that a check has found, where why is not null. Answers true, as the check does.
-bool broken(Violation* why, const Violation& violation) noexcept;
+[[gnu::cold]] bool broken(Violation* why, const Violation& violation) noexcept;
 
 /// The limit's sentence. If there is no violation, it says that the device refuses the task for a reason of its own.
 std::string explain(const Violation& violation, const DeviceInfo& device);

@@ -48,6 +48,15 @@ class IntrusiveList {
     (head_ != nullptr ? head_->*prev : tail_) = &object;
     head_ = &object;
   }
+  /// Null when empty.
+  T* pop_front() noexcept {
+    T* const first = head_;
+    if (first != nullptr) {
+      head_ = first->*next;
+      (head_ != nullptr ? head_->*prev : tail_) = nullptr;
+    }
+    return first;
+  }
   void remove(T& object) noexcept {
     T* const before = object.*prev;
     T* const after = object.*next;

@@ -43,9 +43,9 @@ class ReadyList {
     if (posted_.load(std::memory_order_relaxed) != nullptr) {
       collect_posted();
     }
-    ReadyNode* const node = ready_.front();
+    ReadyNode* const node = ready_.pop_front();
     if (node != nullptr) {
-      unlink(*node);
+      node->listed_ = false;
     }
     return node;
   }

@@ -150,11 +150,14 @@ class DataTask : public Public, public Operation {
     if (Operands::is_filling(to)) {
       return Status::in_use;
     }
-    if (!Operands::find_segment(from, Operation::source) || !Operands::find_segment(to, Operation::target))
-        [[unlikely]] {
+    const Segment* read_list = nullptr;
+    Segment* filled_list = nullptr;
+    if (!Operands::find_segment(from, read_list) || !Operands::find_segment(to, filled_list)) [[unlikely]] {
       return Status::invalid_value;
     }
-    Operation::length = Operation::source != nullptr ? length_of(*from) : 0;
+    Operation::source = read_list;
+    Operation::target = filled_list;
+    Operation::length = read_list != nullptr ? length_of(*from) : 0;
     const Status posted = library().data_queue().post(*this, flush);
     if (posted == Status::success) {
       library().expect_completion();
@@ -241,9 +244,17 @@ class DataContext : public QueueContext<Noun> {
       return false;
     }
     // The callback may submit, or stop the context: more may be out of date then, and asking once too often is cheap.
-    const Status status = operation->outcome;
-    this->complete_as(static_cast<TaskClass&>(*operation), status, status != Status::success);
+    auto& task = static_cast<TaskClass&>(*operation);
+    if (operation->outcome == Status::success) [[likely]] {
+      this->complete_as(task, Status::success, false);
+    } else {
+      complete_failed(task);
+    }
     return true;
+  }
+  /// Apart, so that the way of success has no test of its own status.
+  [[gnu::cold, gnu::noinline]] void complete_failed(TaskClass& task) noexcept {
+    this->complete_as(task, static_cast<backend::Operation&>(task).outcome, true);
   }
 };
 

@@ -47,7 +47,8 @@ class Operands {
     }
     return are_beyond_device(why, operand, list, device);
   }
-  static bool are_beyond_device(Violation* why, const char* operand, const Buf& list, const Device& device) noexcept {
+  [[gnu::always_inline]] static bool are_beyond_device(Violation* why, const char* operand, const Buf& list,
+                                                       const Device& device) noexcept {
     return !reaches(list, device.ordinal()) && broken(why, {.limit = limits::not_on_device, .operand = operand});
   }
   /// Why the memory of a buf cannot be reached any more; empty while it can.
@@ -77,7 +78,7 @@ class Operands {
       buf->change_holds(1);
     }
   }
-  static void take_back(Buf* buf) noexcept {
+  [[gnu::always_inline]] static void take_back(Buf* buf) noexcept {
     if (buf != nullptr) {
       buf->change_holds(-1);
     }
@@ -91,9 +92,15 @@ class Operands {
   }
   /// length: the bytes that the task has appended.
   static void take_back_filled(Buf* buf, std::uint64_t length) noexcept {
-    if (buf != nullptr) {
+    if (buf == nullptr) {
+      return;
+    }
+    buf->filling_ = false;
+    if (buf->is_last()) [[likely]] {
+      --buf->in_flight_;
+      buf->Segment::data_len += length;  // the device has checked that there is room
+    } else {
       buf->change_holds(-1);
-      buf->filling_ = false;
       append(*buf, length);
     }
   }

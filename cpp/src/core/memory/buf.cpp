@@ -32,7 +32,20 @@ Status Buf::inc_refcount(std::uint16_t* previous) noexcept {
   return Status::success;
 }
 
+/// Most bufs have one reference and are not in lists.
 Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
+  if (standing_ != head_bit + 1 || list_len_ != 1 || in_flight()) [[unlikely]] {
+    return dec_refcount_slowly(previous);
+  }
+  if (previous != nullptr) {
+    *previous = 1;
+  }
+  standing_ = head_bit;
+  source_->put_back(*this);
+  return Status::success;
+}
+
+Status Buf::dec_refcount_slowly(std::uint16_t* previous) noexcept {
   if (!is_first() || (refcount() == 1 && in_flight())) {
     return Status::not_permitted;
   }
@@ -44,11 +57,7 @@ Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
   }
   --standing_;
   if (is_free()) {
-    if (list_len_ == 1) [[likely]] {
-      source_->put_back(*this);
-    } else {
-      put_back_list();
-    }
+    put_back_list();
   }
   return Status::success;
 }

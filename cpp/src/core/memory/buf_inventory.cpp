@@ -23,18 +23,18 @@ void BufInventory::expand(std::size_t num_elements) {
   add_descriptors(num_elements);
 }
 
-Status BufInventory::get_by_args(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len,
-                                 std::uint64_t data, std::size_t data_len, Buf*& buf) noexcept {
-  return mmap == nullptr ? Status::invalid_value : get(*mmap, addr, len, data, data_len, buf);
+/// Why no buf of such a range can be got.
+Status BufInventory::refusal_of(const Mmap& mmap) const noexcept {
+  return is_started() && mmap.is_started() ? Status::invalid_value : Status::bad_state;
 }
 
+/// Inline, as the siblings below need no check of the data section. The element does not wrap, so that one comparison
+/// finds data on either side of it.
 inline Status BufInventory::get(Mmap& mmap, std::uint64_t addr, std::size_t len, std::uint64_t data,
                                 std::size_t data_len, Buf*& buf) noexcept {
-  if (!is_started() || !mmap.is_started()) {
-    return Status::bad_state;
-  }
-  if (len == 0 || !mmap.contains(addr, len) || data < addr || data - addr > len || data_len > len - (data - addr)) {
-    return Status::invalid_value;
+  if (!is_started() || !allows_buf(mmap, addr, len) || data - addr > len || data_len > len - (data - addr))
+      [[unlikely]] {
+    return refusal_of(mmap);
   }
   Buf* const taken = take(mmap);
   if (taken == nullptr) {
@@ -48,6 +48,19 @@ inline Status BufInventory::get(Mmap& mmap, std::uint64_t addr, std::size_t len,
   segment.data_len = data_len;
   buf = taken;
   return Status::success;
+}
+
+Status BufInventory::get_by_args(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len,
+                                 std::uint64_t data, std::size_t data_len, Buf*& buf) noexcept {
+  return mmap == nullptr ? Status::invalid_value : get(*mmap, addr, len, data, data_len, buf);
+}
+Status BufInventory::get_by_addr(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len,
+                                 Buf*& buf) noexcept {
+  return mmap == nullptr ? Status::invalid_value : get(*mmap, addr, len, addr, 0, buf);
+}
+Status BufInventory::get_by_data(const std::shared_ptr<Mmap>& mmap, std::uint64_t data, std::size_t data_len,
+                                 Buf*& buf) noexcept {
+  return mmap == nullptr ? Status::invalid_value : get(*mmap, data, data_len, data, data_len, buf);
 }
 
 Status BufInventory::dup(const Buf& source, Buf*& buf) noexcept {

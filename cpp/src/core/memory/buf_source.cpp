@@ -26,7 +26,6 @@ void BufSource::add_descriptors(std::size_t count) {
     free_ = &buf;
   }
   num_elements_ += count;
-  num_free_ += count;
 }
 
 void BufSource::allow_bufs() {
@@ -37,8 +36,8 @@ void BufSource::allow_bufs() {
 }
 
 void BufSource::require_idle(const char* what) const {
-  if (num_free_ != num_elements_) {
-    throw Error(Status::in_use, detail::concat(what, " ", noun_, ": ", num_elements_ - num_free_, " of ", num_elements_,
+  if (num_out() != 0) {
+    throw Error(Status::in_use, detail::concat(what, " ", noun_, ": ", num_out(), " of ", num_elements_,
                                                " buf(s) are out; release them first"));
   }
 }
@@ -48,19 +47,16 @@ void BufSource::release_descriptors() {
   started_ = false;
   slabs_.clear();
   free_ = nullptr;
-  num_elements_ = num_free_ = 0;
+  num_elements_ = 0;
 }
 
-void BufSource::end(BufSource* source, Mmap* mmap) noexcept {
-  delete mmap;
-  delete source;
-}
+void BufSource::end() noexcept { delete this; }
+void BufSource::end(Mmap& mmap) noexcept { delete &mmap; }
 
 void BufSource::let_go() noexcept {
-  if (num_free_ == num_elements_) {
-    delete this;
-  } else {
-    abandoned_ = true;
+  holds_ -= program;
+  if (holds_ == 0) {
+    end();
   }
 }
 

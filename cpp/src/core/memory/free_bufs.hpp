@@ -13,12 +13,16 @@ inline Buf* BufSource::take(Mmap& mmap) noexcept {
     return nullptr;
   }
   free_ = buf->next();
-  --num_free_;
+  holds_ += one_buf;
   mmap.hold_for_buf();
   buf->Segment::next = nullptr;
   buf->standing_ = Buf::head_bit + 1;
   buf->mmap_ = &mmap;
   return buf;
+}
+
+inline bool BufSource::allows_buf(const Mmap& mmap, std::uint64_t addr, std::uint64_t len) noexcept {
+  return mmap.allows_buf(addr, len);
 }
 
 inline backend::MemoryRegion* const* BufSource::regions_of(const Mmap& mmap) noexcept {
@@ -29,10 +33,12 @@ inline void BufSource::put_back(Buf& buf) noexcept {
   Mmap* const mmap = buf.mmap_;
   buf.Segment::next = free_;
   free_ = &buf;
-  const bool ends = ++num_free_ == num_elements_ && abandoned_;
-  const bool map_ends = mmap->let_go_of(Mmap::one_buf);
-  if (ends || map_ends) [[unlikely]] {
-    end(ends ? this : nullptr, map_ends ? mmap : nullptr);
+  if (mmap->let_go_of(Mmap::one_buf)) [[unlikely]] {
+    end(*mmap);
+  }
+  holds_ -= one_buf;
+  if (holds_ == 0) [[unlikely]] {
+    end();
   }
 }
 

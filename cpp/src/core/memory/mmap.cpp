@@ -65,7 +65,8 @@ std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, s
   mmap->len_ = imported.len;
   mmap->access_ = imported.access;
   mmap->user_data_ = user_data;
-  mmap->imported_ = mmap->started_ = true;
+  mmap->open_len_ = imported.len;
+  mmap->imported_ = true;
   mmap->log("imported for ", importer);
   return mmap;
 }
@@ -87,7 +88,7 @@ void Mmap::close() {
     if (!thread_safe_) {
       require_no_bufs("close mmap");
     }
-    started_ = false;
+    open_len_ = 0;
     closing_ = true;
     return;
   }
@@ -123,7 +124,7 @@ void Mmap::require_configurable(std::string_view what, Status while_started) con
   if (closing_) {
     refuse(Status::bad_state, what, "it is closed; make another");
   }
-  if (started_) {
+  if (is_started()) {
     refuse(while_started, what, "it is started; stop it first");
   }
 }
@@ -280,12 +281,13 @@ void Mmap::start() {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     regions_by_ordinal_[devices_[i]->ordinal()] = regions_[i].get();
   }
-  started_ = ever_started_ = callback_due_ = true;
+  open_len_ = len_;
+  ever_started_ = callback_due_ = true;
   log("started on ", *devices_.front());
 }
 
 void Mmap::stop() {
-  if (!started_) {
+  if (!is_started()) {
     return;
   }
   require_no_bufs("stop mmap");
@@ -299,7 +301,8 @@ void Mmap::unregister() {
   }
   regions_by_ordinal_.fill(nullptr);
   regions_.clear();
-  started_ = exported_ = false;
+  open_len_ = 0;
+  exported_ = false;
 }
 
 void Mmap::withdraw_regions() {
@@ -313,7 +316,7 @@ void Mmap::withdraw_regions() {
 }
 
 backend::MemoryRegion& Mmap::region_for_export(const Device& device) const {
-  if (imported_ || !started_) {
+  if (imported_ || !is_started()) {
     refuse(Status::not_permitted, "export mmap",
            imported_  ? "it was made from an export; only its exporter can export it"
            : closing_ ? "it is closed; make another"
@@ -333,7 +336,7 @@ std::uint32_t Mmap::mkey(const Device& device) const {
   const backend::MemoryRegion* const region = added ? regions_by_ordinal_[device.ordinal()] : nullptr;
   if (region == nullptr) {
     refuse(Status::not_found, "key of a memory map",
-           detail::concat(started_ ? "it has no device " : "it is not started with device ", device.info().name()));
+           detail::concat(is_started() ? "it has no device " : "it is not started with device ", device.info().name()));
   }
   return region->mkey();
 }
@@ -348,7 +351,7 @@ std::vector<std::shared_ptr<Device>> Mmap::devices() const {
 
 std::vector<std::byte> Mmap::export_pci(const Device& device) {
   const Access flag = access_ & (Access::pci_read_only | Access::pci_read_write);
-  if (!imported_ && started_ && flag == Access{}) {
+  if (!imported_ && is_started() && flag == Access{}) {
     refuse(Status::not_permitted, "export mmap",
            "its access has neither pci_read_only nor pci_read_write; set one before the start");
   }
@@ -365,7 +368,7 @@ std::vector<std::byte> Mmap::export_pci(const Device& device) {
 
 std::vector<std::byte> Mmap::export_rdma(const Device& device) {
   const Access flags = access_ & (Access::rdma_read | Access::rdma_write | Access::rdma_atomic);
-  if (!imported_ && started_ && flags == Access{}) {
+  if (!imported_ && is_started() && flags == Access{}) {
     refuse(Status::not_permitted, "export mmap",
            "its access has none of rdma_read, rdma_write and rdma_atomic; set one before the start");
   }

@@ -83,8 +83,7 @@ Status InstanceRun::claim() noexcept {
   why_.clear();
   running_ = true;
   if (times_ != nullptr) [[unlikely]] {
-    begin_ = nanoseconds_of(CLOCK_MONOTONIC);
-    std::fill_n(times_.get(), num_nodes_, GraphInstance::NodeTimes{});
+    note_begin();
   }
   for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
     if (const Status status = claim(node); status != Status::success) {
@@ -139,6 +138,11 @@ void InstanceRun::start_deferred(NodeRun& node) noexcept {
   --num_started_;
   ready_.push(node);
   advance();
+}
+
+void InstanceRun::note_begin() noexcept {
+  begin_ = nanoseconds_of(CLOCK_MONOTONIC);
+  std::fill_n(times_.get(), num_nodes_, GraphInstance::NodeTimes{});
 }
 
 void InstanceRun::note_start(const NodeRun& node) noexcept {

@@ -96,14 +96,17 @@ class InstanceRun {
   /// The run is over: gives back what has not started.
   void unclaim() noexcept;
   void push_roots() noexcept;
-  void note_start(const NodeRun& node) noexcept;
-  void note_end(const NodeRun& node) noexcept;
+  // Apart, as their local variables would have the compiler guard the stack of every function that starts or ends
+  // nodes.
+  [[gnu::noinline]] void note_begin() noexcept;
+  [[gnu::noinline]] void note_start(const NodeRun& node) noexcept;
+  [[gnu::noinline]] void note_end(const NodeRun& node) noexcept;
   void start(NodeRun& node) noexcept;
   void start_sub(NodeRun& node) noexcept;
   void defer(NodeRun& node) noexcept;
   /// The node has ended: releases its successors, or fails the run.
   void settle(NodeRun& node, Status status) noexcept;
-  void fail(NodeRun& node, Status status) noexcept;
+  [[gnu::cold, gnu::noinline]] void fail(NodeRun& node, Status status) noexcept;
   static std::string explain_node(const NodeRun& run, Status status);
   void ended(NodeRun& node, Status status) noexcept;
   /// Starts what is ready; ends the run when nothing runs any more. Last act of a call: the callback may destroy this.

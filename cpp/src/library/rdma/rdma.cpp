@@ -203,13 +203,21 @@ inline bool library::Rdma::complete_one(bool& more) noexcept {
   }
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   announce_connection_of(task);
-  const Status status = operation->outcome;
-  const bool fatal = status != Status::success && is_fatal(task.kind(), status);
-  if (fatal && task.connection() != nullptr) [[unlikely]] {
+  if (operation->outcome == Status::success) [[likely]] {
+    complete_as(task, Status::success, false);
+  } else {
+    complete_failed(task);
+  }
+  return true;
+}
+
+void library::Rdma::complete_failed(RdmaTask& task) noexcept {
+  const Status status = task.outcome;
+  const bool fatal = is_fatal(task.kind(), status);
+  if (fatal && task.connection() != nullptr) {
     of(*task.connection()).begin_close(status);  // else the context's stop would close it without a reason
   }
   complete_as(task, status, fatal);
-  return true;
 }
 
 /// A program hears that a connection is established before it hears of a completion on it.
@@ -233,7 +241,7 @@ void library::Rdma::announce(RdmaConnection& connection) noexcept {
   }
 }
 
-bool library::Rdma::poll_one(bool& more) noexcept {
+inline bool library::Rdma::poll_one(bool& more) noexcept {
   stop_dozing();  // polling disarms the queue
   const bool event_due = completed_since_event_ >= completions_between_events;
   return (event_due && deliver_event(more)) || complete_one(more) || deliver_event(more);

@@ -44,7 +44,7 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   /// Releases everything, reporting nothing.
   void end() noexcept;
   /// A task that was submitted on the connection has ended.
-  void task_done() noexcept {
+  [[gnu::always_inline]] void task_done() noexcept {
     if (--outstanding_ == 0 && state_ == State::closing) [[unlikely]] {
       owner().request_report();
     }

@@ -114,34 +114,50 @@ Status RdmaTask::set_immediate_data(std::uint32_t value) noexcept {
   return detail::set_operand(*this, library::of(*this).immediate, value, at(takes_immediate, kind_));
 }
 
-/// Tells the queue the bytes on this side, and where they belong at the peer.
-inline void library::RdmaTask::describe() noexcept {
-  local = Operands::segment_of(here_);
-  if (!fills_) {
-    length = here_ != nullptr ? here_->list_data_len() : 0;
-  } else if (kind() == RdmaTaskKind::receive) {
-    length = here_ != nullptr ? here_->list_tailroom() : 0;
-  } else {
-    length = word_size;
-  }
-  if (is_of_event(kind())) {
-    counter = event_ != nullptr ? of(*event_).counter_.get() : nullptr;
-  } else if (kind() >= RdmaTaskKind::read) {
-    describe_remote();
+void library::RdmaTask::finish_filled(Status status) noexcept {
+  const bool placed = kind() == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
+  Operands::take_back_filled(here_, status == Status::success && !placed ? length : 0);
+  if (kind() != RdmaTaskKind::receive) {
+    of(*connection_).task_done();
+  } else if (status == Status::success && queue_pair != nullptr) {
+    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
   }
 }
 
-/// A read takes the buf's data, a write follows it, and an atomic may go as far as the buf does.
-inline void library::RdmaTask::describe_remote() noexcept {
-  if (there_ == nullptr) {
-    remote = nullptr;
-    remote_addr = remote_len = 0;
+/// Tells the queue the bytes on this side, and where they belong at the peer.
+inline void library::RdmaTask::describe() noexcept {
+  local = Operands::segment_of(here_);
+  remote = Operands::segment_of(there_);
+  if (fills_) {
+    describe_filled();
   } else {
-    remote = Operands::segment_of(there_);
-    remote_addr = fills_ ? remote->data : remote->tail();
-    remote_len = remote->head + remote->len - remote_addr;
+    describe_sent();
   }
-  if (kind() == RdmaTaskKind::read) {
+  if (there_ == nullptr) {
+    remote_addr = remote_len = 0;
+    counter = is_of_event(kind()) && event_ != nullptr ? of(*event_).counter_.get() : nullptr;
+  }
+}
+
+/// A write follows the data of the peer's buf.
+inline void library::RdmaTask::describe_sent() noexcept {
+  length = here_ != nullptr ? here_->list_data_len() : 0;
+  if (there_ != nullptr) {
+    remote_addr = remote->tail();
+    remote_len = remote->tailroom();
+  }
+}
+
+/// A read takes the data of the peer's buf, and an atomic may go as far as the buf does.
+inline void library::RdmaTask::describe_filled() noexcept {
+  length = word_size;
+  if (there_ != nullptr) {
+    remote_addr = remote->data;
+    remote_len = remote->head + remote->len - remote->data;
+  }
+  if (kind() == RdmaTaskKind::receive) {
+    length = here_ != nullptr ? here_->list_tailroom() : 0;
+  } else if (kind() == RdmaTaskKind::read) {
     length = remote_len = there_ != nullptr ? there_->data_len() : 0;
   }
 }

@@ -49,8 +49,11 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   using pydoca::RdmaTask::connection_;
 
  private:
+  /// Apart, as a receive's share of the connection would have the compiler guard the stack of every completion.
+  [[gnu::noinline]] void finish_filled(Status status) noexcept;
   void describe() noexcept;
-  void describe_remote() noexcept;
+  void describe_sent() noexcept;
+  void describe_filled() noexcept;
   Status hand_over(bool flush) noexcept;
   void record_message(TraceEventKind kind, std::uint64_t time, std::uint64_t connection) const noexcept;
   bool breaks_local_limit(detail::Violation* why) const noexcept;
@@ -68,16 +71,11 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
 /// Here, as the context completes its tasks without a call.
 inline void RdmaTask::finish(Status status) noexcept {
   detail::Operands::take_back(there_);
-  if (fills_) {
-    const bool placed = kind() == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
-    detail::Operands::take_back_filled(here_, status == Status::success && !placed ? length : 0);
-  } else {
+  if (!fills_) {
     detail::Operands::take_back(here_);
-  }
-  if (kind() != RdmaTaskKind::receive) {
     of(*connection_).task_done();
-  } else if (status == Status::success && queue_pair != nullptr) {
-    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
+  } else {
+    finish_filled(status);
   }
 }
 

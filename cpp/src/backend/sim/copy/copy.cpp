@@ -135,6 +135,17 @@ Status check_copy(const backend::DataOperation& operation, const CopyLimits& lim
   return operation.length <= room ? Status::success : Status::io_failed;
 }
 
+Status copy_plain(const backend::DataOperation& operation, const CopyLimits& limits) noexcept {
+  const Segment& src = *operation.source;
+  const Segment& dst = *operation.target;
+  const std::uint64_t size = operation.length;
+  if (size == 0 || size > limits.max_size || size > dst.tailroom() || !readable(src, limits.ordinal) ||
+      !writable(dst, limits.ordinal)) {
+    return Status::io_failed;
+  }
+  return copy_run(*region_of(src, limits.ordinal), src.data, *region_of(dst, limits.ordinal), dst.tail(), size, false);
+}
+
 Status copy_piece(const backend::DataOperation& operation, std::size_t ordinal, std::uint64_t offset,
                   std::uint64_t size, bool streaming) noexcept {
   const Segment* src = operation.source;

@@ -6,6 +6,7 @@
 #include "backend/sim/work/data_engine.hpp"
 #include "backend/sim/work/engine_queue.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -17,16 +18,19 @@ class CopyQueue final : public EngineQueue {
   /// Throws as EngineQueue does.
   CopyQueue(WorkEngine& engine, const CopyLimits& limits, const backend::QueueOptions& options,
             backend::Notifier& notifier)
-      : EngineQueue(engine, options, notifier, std::uint64_t{64} * 1024, true), limits_(limits) {}
+      : EngineQueue(engine, options, notifier, std::uint64_t{64} * 1024, true),
+        limits_(limits),
+        most_at_once_(std::min(inline_size(), limits.max_size)) {}
 
   Status post(backend::DataOperation& operation, bool flush) noexcept override {
     if (!take_place()) [[unlikely]] {
       return Status::again;
     }
-    if (runs_at_once(operation.length, flush) && is_plain(operation)) [[likely]] {
-      finished().add(operation, copy_at_once(operation, limits_));
+    if (operation.length - 1 < most_at_once_ && begins_at_once(flush) && copy_at_once(operation, limits_.ordinal))
+        [[likely]] {
+      finished().add(operation, Status::success);
     } else {
-      accept(operation, flush);
+      post_slowly(operation, flush);
     }
     return Status::success;
   }
@@ -36,11 +40,19 @@ class CopyQueue final : public EngineQueue {
   }
 
  private:
+  [[gnu::noinline]] void post_slowly(backend::DataOperation& operation, bool flush) noexcept {
+    if (runs_at_once(operation.length, flush) && is_plain(operation)) {
+      finished().add(operation, copy_plain(operation, limits_));
+    } else {
+      accept(operation, flush);
+    }
+  }
   Status check(const backend::DataOperation& operation) const noexcept override {
     return check_copy(operation, limits_);
   }
 
   const CopyLimits limits_;
+  const std::uint64_t most_at_once_;  ///< bytes of an operation that is neither too large for the device nor for post()
 };
 
 inline constexpr DataEngine copy_engine{

@@ -40,6 +40,10 @@ LocalRegion::LocalRegion(const Place& place, const backend::MemoryRange& range, 
   base_ = reinterpret_cast<std::uint64_t>(range.addr);
   len_ = range.len;
   local_ = range.addr;
+  if (reach_ == Reach::local) {
+    loadable_ = len_;
+    storable_ = writable_ ? len_ : 0;
+  }
 }
 
 LocalRegion::~LocalRegion() { abandon(); }

@@ -25,8 +25,16 @@ class Region : public backend::MemoryRegion {
   Reach reach() const noexcept { return reach_; }
   bool readable() const noexcept { return readable_; }
   bool writable() const noexcept { return writable_; }
+  /// No range wraps, so that one comparison finds an addr on either side of it.
   bool contains(std::uint64_t addr, std::uint64_t len) const noexcept {
-    return addr >= base_ && len <= len_ && addr - base_ <= len_ - len;
+    return len <= len_ && addr - base_ <= len_ - len;
+  }
+  // Whether the bytes [addr, addr + len), at least one, are readable or writable, and are so here without a call.
+  bool can_load(std::uint64_t addr, std::uint64_t len) const noexcept {
+    return len - 1 < loadable_ && addr - base_ <= loadable_ - len;
+  }
+  bool can_store(std::uint64_t addr, std::uint64_t len) const noexcept {
+    return len - 1 < storable_ && addr - base_ <= storable_ - len;
   }
   /// Whether it is memory that this process has registered.
   bool is_own() const noexcept { return reach_ == Reach::local || reach_ == Reach::file; }
@@ -49,6 +57,10 @@ class Region : public backend::MemoryRegion {
   bool writable_ = false;
   std::uint64_t base_ = 0;
   std::uint64_t len_ = 0;
+  // len_ where local memory is readable and writable, else 0: one comparison is for the kind of memory, the permission
+  // and the length.
+  std::uint64_t loadable_ = 0;
+  std::uint64_t storable_ = 0;
   std::byte* local_ = nullptr;
   std::unique_ptr<const OwnerProcess> owner_;
   Access network_access_{};

@@ -14,7 +14,7 @@ namespace pydoca::sim {
 class RevocationPage {
  public:
   /// The importer, before touching the memory. false: withdrawn; do not touch it.
-  bool enter() noexcept {
+  [[gnu::always_inline]] bool enter() noexcept {
     inside_.fetch_add(1, std::memory_order_seq_cst);
     detail::crash_point();
     if (closed_.load(std::memory_order_seq_cst) == 0) {

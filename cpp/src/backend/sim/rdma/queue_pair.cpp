@@ -35,6 +35,7 @@ QueuePair::QueuePair(RdmaShared& shared, std::uint32_t number)
       number_(number),
       depth_(shared.options().send_queue_size),
       ordinal_(shared.place().ordinal()),
+      removed_(shared.place().removal().happened()),
       inbox_(shared.place(), shared.mailbox(), shared.receive_queue(), number, shared.options().permissions) {}
 
 QueuePair::~QueuePair() {
@@ -177,11 +178,10 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
   ++outstanding_;
   operation.queue_pair = this;
   if (flush && waiting_.empty() && phase_ == Phase::connected) [[likely]] {
-    const Status status = begin(operation);
-    if (status == Status::again) {
-      waiting_.push(operation);
+    if (access_at_once(operation)) [[likely]] {
+      shared_.finish(operation, Status::success);
     } else {
-      conclude(operation, status);
+      begin_slowly(operation);
     }
     return Status::success;
   }
@@ -217,36 +217,46 @@ void QueuePair::run() noexcept {
   }
 }
 
-/// Does at half the cost of execute() what most operations are: a short write or read between memory that is mapped
-/// here.
-Status QueuePair::begin(RdmaOperation& operation) noexcept {
-  const bool reads = operation.opcode == RdmaOpcode::read;
-  const Segment* const local = operation.local;
-  if ((!reads && operation.opcode != RdmaOpcode::write) || operation.length == 0 || operation.length > largest_piece ||
-      local == nullptr || local->next != nullptr) {
-    return begin_slowly(operation);
+/// Does at half the cost of execute() what most operations are: a short write or read between memory of this process
+/// and memory that is mapped here. False, and nothing is copied, if it is another, or would fail.
+inline bool QueuePair::access_at_once(const RdmaOperation& operation) noexcept {
+  if (operation.opcode == RdmaOpcode::write) [[likely]] {
+    return copy_at_once<false>(operation);
   }
-  const Region* const here = region_of(*local, ordinal_);
-  const Region* const there = reachable(operation, operation.length, reads ? Access::rdma_read : Access::rdma_write);
-  const bool allowed = reads ? writable(*local, ordinal_) && operation.length <= local->tailroom()
-                             : readable(*local, ordinal_) && operation.length <= local->data_len;
-  if (!allowed || here->reach() != Region::Reach::local || there == nullptr ||
-      there->reach() != Region::Reach::mapped || shared_.place().removed() || peer_->is_gone() ||
-      !there->revocation_page()->enter()) [[unlikely]] {
-    return begin_slowly(operation);
-  }
-  if (reads) {
-    std::memcpy(here->at(local->tail()), there->at(operation.remote_addr), operation.length);
-  } else {
-    std::memcpy(there->at(operation.remote_addr), here->at(local->data), operation.length);
-  }
-  there->revocation_page()->leave();
-  return Status::success;
+  return operation.opcode == RdmaOpcode::read && copy_at_once<true>(operation);
 }
 
-Status QueuePair::begin_slowly(RdmaOperation& operation) noexcept {
+template <bool reads>
+inline bool QueuePair::copy_at_once(const RdmaOperation& operation) noexcept {
+  const Segment* const local = operation.local;
+  const std::uint64_t length = operation.length;
+  if (length - 1 >= largest_piece || local == nullptr || local->next != nullptr) {
+    return false;
+  }
+  const Region* const here = region_of(*local, ordinal_);
+  const Region* const there = reachable(operation, length, reads ? Access::rdma_read : Access::rdma_write);
+  const std::uint64_t addr = reads ? local->tail() : local->data;
+  const std::uint64_t size = reads ? local->tailroom() : local->data_len;
+  if (here == nullptr || length > size || !(reads ? here->can_store(addr, size) : here->can_load(addr, size)) ||
+      there == nullptr || there->reach() != Region::Reach::mapped || removed_.load(std::memory_order_relaxed) ||
+      peer_->is_gone() || !there->revocation_page()->enter()) [[unlikely]] {
+    return false;
+  }
+  std::byte* const mine = here->at(addr);
+  std::byte* const theirs = there->at(operation.remote_addr);
+  std::memcpy(reads ? mine : theirs, reads ? theirs : mine, length);
+  there->revocation_page()->leave();
+  return true;
+}
+
+void QueuePair::begin_slowly(RdmaOperation& operation) noexcept {
   operation.own = {};
-  return execute(operation);
+  const Status status = execute(operation);
+  if (status == Status::again) {
+    waiting_.push(operation);
+  } else {
+    conclude(operation, status);
+  }
 }
 
 Status QueuePair::execute(RdmaOperation& operation) noexcept {
@@ -272,14 +282,6 @@ Status QueuePair::execute(RdmaOperation& operation) noexcept {
     default:
       return use_counter(operation);
   }
-}
-
-const Region* QueuePair::reachable(const RdmaOperation& operation, std::uint64_t length, Access needed) const noexcept {
-  const Region* const there = operation.remote != nullptr ? region_of(*operation.remote, ordinal()) : nullptr;
-  const bool sound = there != nullptr && length <= operation.remote_len && allows_peer(needed) &&
-                     allows(there->network_access(), needed) && there->origin() == peer_->origin() &&
-                     there->contains(operation.remote_addr, length);
-  return sound ? there : nullptr;
 }
 
 void QueuePair::lose(Status status) noexcept {

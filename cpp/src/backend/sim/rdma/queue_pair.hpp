@@ -2,11 +2,13 @@
 
 #include "pydoca/backend/rdma.hpp"
 
+#include "backend/sim/copy/copy.hpp"
 #include "backend/sim/inbox/inbox.hpp"
 #include "backend/sim/rdma/rdma_shared.hpp"
 #include "detail/operation_list.hpp"
 #include "detail/thread/thread_token.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -89,13 +91,22 @@ class QueuePair final : public backend::QueuePair {
   void look_for_peer() noexcept;
 
   // Operations. again: the operation waits; the peer, a deadline or poll() continues it.
-  Status begin(backend::RdmaOperation& operation) noexcept;
-  Status begin_slowly(backend::RdmaOperation& operation) noexcept;
+  bool access_at_once(const backend::RdmaOperation& operation) noexcept;
+  template <bool reads>
+  bool copy_at_once(const backend::RdmaOperation& operation) noexcept;
+  [[gnu::noinline]] void begin_slowly(backend::RdmaOperation& operation) noexcept;
   Status execute(backend::RdmaOperation& operation) noexcept;
   Status move(backend::RdmaOperation& operation) noexcept;
   Status move_piece(backend::RdmaOperation& operation, const Region& there) noexcept;
   /// The peer's memory that the operation names, or null unless memory and connection permit the access.
-  const Region* reachable(const backend::RdmaOperation& operation, std::uint64_t length, Access needed) const noexcept;
+  [[gnu::always_inline]] const Region* reachable(const backend::RdmaOperation& operation, std::uint64_t length,
+                                                 Access needed) const noexcept {
+    const Region* const there = operation.remote != nullptr ? region_of(*operation.remote, ordinal()) : nullptr;
+    const bool sound = there != nullptr && length <= operation.remote_len &&
+                       allows(peer_->permissions() & there->network_access(), needed) &&
+                       there->origin() == peer_->origin() && there->contains(operation.remote_addr, length);
+    return sound ? there : nullptr;
+  }
   Status change_word(backend::RdmaOperation& operation) noexcept;
   Status ask_owner(backend::RdmaOperation& operation, const Region& there, const WordChange& change,
                    std::uint64_t& before) noexcept;
@@ -131,6 +142,7 @@ class QueuePair final : public backend::QueuePair {
   const std::uint32_t number_;
   const std::uint32_t depth_;
   const std::size_t ordinal_;
+  const std::atomic<bool>& removed_;  ///< whether the device was removed
   std::unique_ptr<PeerInbox> peer_;
   detail::OperationList waiting_;
   std::uint32_t outstanding_ = 0;

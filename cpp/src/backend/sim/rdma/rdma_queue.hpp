@@ -41,7 +41,8 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   std::unique_ptr<QueuePair> make_pair() override;
   void watch_import(QueuePair& pair) override;
   /// Has every queue pair attend to what its peer has done.
-  void attend() noexcept;
+  /// Not inlined, as most polls find what has finished without it, and would save its registers.
+  [[gnu::noinline]] void attend() noexcept;
   void attend_all() noexcept;
   /// Has every queue pair attend again whose next message found no receive, if there is one now.
   void attend_stalled() noexcept;

@@ -59,6 +59,14 @@ const Functions<Context>& functions_of(const Context& /*context*/) noexcept {
 const std::string& no_digests() { return libcrypto().reason; }
 
 struct Digest::State {
+  /// Has a context of that type; init sets all of it, so that it is not emptied before.
+  template <class Context>
+  void change_to() noexcept {
+    if (!std::holds_alternative<Context>(context)) {
+      context.emplace<Context>();
+    }
+  }
+
   std::variant<SHA_CTX, SHA256_CTX, SHA512_CTX> context;  ///< by the number of the algorithm
 };
 
@@ -73,13 +81,13 @@ Digest::~Digest() = default;
 bool Digest::begin(ShaAlgorithm algorithm) noexcept {
   switch (algorithm) {
     case ShaAlgorithm::sha1:
-      state_->context.emplace<SHA_CTX>();
+      state_->change_to<SHA_CTX>();
       break;
     case ShaAlgorithm::sha256:
-      state_->context.emplace<SHA256_CTX>();
+      state_->change_to<SHA256_CTX>();
       break;
     case ShaAlgorithm::sha512:
-      state_->context.emplace<SHA512_CTX>();
+      state_->change_to<SHA512_CTX>();
       break;
   }
   return std::visit([](auto& context) { return functions_of(context).init(&context); }, state_->context) == 1;

@@ -42,8 +42,13 @@ class EngineQueue : public backend::DataQueue, public Workload {
   }
   /// Whether an operation of that length is executed at once.
   bool runs_at_once(std::uint64_t length, bool flush) const noexcept {
-    return flush && unposted_ == nullptr && length <= inline_size_ && !finished().broken() && !engine_.removed();
+    return length <= inline_size_ && begins_at_once(flush);
   }
+  /// The same of one that is not longer than inline_size().
+  bool begins_at_once(bool flush) const noexcept {
+    return flush && unposted_ == nullptr && !finished().broken() && !engine_.removed();
+  }
+  std::uint64_t inline_size() const noexcept { return inline_size_; }
   /// The slow path of post(). A function of its own, so that post() stays small.
   [[gnu::noinline]] void accept(backend::DataOperation& operation, bool flush) noexcept;
 
