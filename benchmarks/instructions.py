@@ -83,6 +83,7 @@ COUNTED = [
     Counted("awaits.py", "one of 64 in flight, a loop of awaits", 20_480),
     Counted("awaits.py", "one of 64 in flight, pe.gather", 20_480),
     Counted("awaits.py", "one of 64 in flight, asyncio.gather", 20_480),
+    Counted("awaits.py", "one of 64 in flight, asyncio.gather of futures", 20_480),
     Counted("awaits.py", "await dma.memcpy_many, a row of 64 B", 20_000),
     Counted("awaits.py", "await context.notify_set", 20_000),
     Counted("awaits.py", "await context.wait_eq, true at once", 20_000),
