@@ -191,6 +191,9 @@ def in_flight(pe: Any, dma: Any, inventory: Any, src_map: Any, dst_map: Any) -> 
     async def asyncio_gather(tasks: list[Any]) -> None:
         await asyncio.gather(*tasks)
 
+    async def gather_futures(tasks: list[Any]) -> None:
+        await asyncio.gather(*(task.as_future() for task in tasks))
+
     async def stretch(way: Callable[[list[Any]], Awaitable[None]], count: int) -> float:
         memcpy = dma.memcpy
         begin = time.perf_counter_ns()
@@ -204,6 +207,7 @@ def in_flight(pe: Any, dma: Any, inventory: Any, src_map: Any, dst_map: Any) -> 
         "one of 64 in flight, a loop of awaits": partial(stretch, loop),
         "one of 64 in flight, pe.gather": partial(stretch, gather),
         "one of 64 in flight, asyncio.gather": partial(stretch, asyncio_gather),
+        "one of 64 in flight, asyncio.gather of futures": partial(stretch, gather_futures),
     }
 
 

@@ -93,6 +93,7 @@ COUNTED = [
     Counted("awaits.py", "one of 64 in flight, a loop of awaits", 102_400),
     Counted("awaits.py", "one of 64 in flight, pe.gather", 102_400),
     Counted("awaits.py", "one of 64 in flight, asyncio.gather", 102_400),
+    Counted("awaits.py", "one of 64 in flight, asyncio.gather of futures", 102_400),
     Counted("awaits.py", "await dma.memcpy_many, a row of 64 B", 100_000),
     Counted("awaits.py", "await context.notify_set", 100_000),
     Counted("awaits.py", "await context.wait_eq, true at once", 100_000),

@@ -92,10 +92,12 @@ void DmaMemcpyBatchObject::start() {
   require_ready(describe());
   if (num_rows() == 0) return;
   take_lanes();
+  context_->tasks().add_batch(*this);
   running_.hold(engine(), py::reinterpret_borrow<py::object>(self_));
   try {
     submit_first();
   } catch (...) {
+    context_->tasks().remove_batch(*this);
     const py::object self = running_.release();
     throw;
   }
@@ -233,6 +235,8 @@ void DmaMemcpyBatchObject::retire(BatchLane& lane) noexcept {
 void DmaMemcpyBatchObject::end() noexcept {
   py::object self = running_.release();
   EngineObject& its_engine = engine();
+  context_->tasks().remove_batch(*this);
+  if (self.ref_count() == 1) warn_if_dropped();
   note_failure();
   try {
     waiters_.wake(its_engine, py::none());
@@ -240,6 +244,10 @@ void DmaMemcpyBatchObject::end() noexcept {
     its_engine.collect(error, self);
   }
   its_engine.keep(std::move(self));
+}
+
+void DmaMemcpyBatchObject::warn_if_dropped() const noexcept {
+  if (!seen_) warn_dropped_in_flight(self_, describe());
 }
 
 std::size_t DmaMemcpyBatchObject::cancel() {

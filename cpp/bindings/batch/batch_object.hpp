@@ -46,7 +46,7 @@ struct BatchLane final : LoneTask, MemoryHolder {
 
 /// Many copies in one call. It uses tasks of its context that were free when it began, 32 at most, without Python
 /// objects of them. The engine has a reference to a batch that has not ended, as it has to tasks in flight.
-class DmaMemcpyBatchObject final : public Awaitable, public Unseen {
+class DmaMemcpyBatchObject final : public Awaitable, public Unseen, public MemoryHolder {
  public:
   /// A batch that has begun; context is a Dma. Throws bad_state unless the context runs and the maps are started,
   /// no_memory when no task is free, what Descriptors throws, and what the submission of the first row answers; nothing
@@ -82,7 +82,7 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen {
   /// Records that some code has asked for the outcome: a failure needs no message in the log.
   void mark_seen() noexcept;
   void report_unseen() noexcept override;
-  std::string describe() const;
+  std::string describe() const override;
   void each_reference(References& references);
 
  private:
@@ -107,6 +107,7 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen {
   void flush_rest(const char* reason) noexcept;
   void retire(BatchLane& lane) noexcept;
   void end() noexcept;
+  void warn_if_dropped() const noexcept;
   void note_failure() noexcept;
   py::object failure() const;
   std::string describe_row(std::size_t row) const;

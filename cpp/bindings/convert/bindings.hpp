@@ -26,6 +26,7 @@ void bind_task(py::module_& module);
 void bind_context(py::module_& module);
 void bind_progress_engine(py::module_& module);
 void bind_gather(py::module_& module);
+void bind_future(py::module_& module);
 void bind_dma(py::module_& module);
 void bind_dma_batch(py::module_& module);
 void bind_dpa(py::module_& module);
@@ -67,6 +68,7 @@ inline constexpr std::array all{&bind_status,
                                 &bind_context,
                                 &bind_progress_engine,
                                 &bind_gather,
+                                &bind_future,
                                 &bind_dma_batch,
                                 &bind_dma,
                                 &bind_sha,

@@ -150,6 +150,17 @@ std::string to_text(Access access) {
   return text.empty() ? "local_read_only" : text;
 }
 
+SubmitFlags to_submit_flags(PyObject* flags) {
+  if (flags == nullptr) {
+    return SubmitFlags::flush;
+  }
+  try {
+    return py::handle(flags).cast<SubmitFlags>();
+  } catch (const py::cast_error&) {
+    refuse_type("flags", "a pydoca.SubmitFlags", flags);
+  }
+}
+
 std::optional<Side> to_side(py::handle value) {
   if (value.is_none()) return std::nullopt;
   return to_enum<Side>(value, "side", [](const std::string& text) { return find(named_sides, "side", text); });

@@ -52,6 +52,9 @@ Access to_access(py::handle value);
 /// The access as text that to_access() takes.
 std::string to_text(Access access);
 
+/// A SubmitFlags; flush for null, an argument that was not given. Throws TypeError for any other type.
+SubmitFlags to_submit_flags(PyObject* flags);
+
 /// A Side, "host", "dpu" or None.
 std::optional<Side> to_side(py::handle value);
 std::string_view to_text(Side side) noexcept;

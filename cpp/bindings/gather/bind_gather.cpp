@@ -1,7 +1,9 @@
 #include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
+#include "convert/parse.hpp"
 #include "convert/python.hpp"
 #include "engine/engine_object.hpp"
+#include "gather/submit_many.hpp"
 #include "gather/tasks_awaiter.hpp"
 
 #include <array>
@@ -24,6 +26,14 @@ PyObject* as_completed(PyObject* self, const std::array<PyObject*, 1>& tasks) {
   return tasks_as_completed(py::reinterpret_borrow<py::object>(self), tasks[0]).release().ptr();
 }
 
+PyObject* submit_all(PyObject* self, const std::array<PyObject*, 2>& given) {
+  return submit_many(object_of<EngineObject>(self), given[0], to_submit_flags(given[1])).release().ptr();
+}
+
+PyObject* statuses(PyObject* self, const std::array<PyObject*, 1>& tasks) {
+  return statuses_of(object_of<EngineObject>(self), tasks[0]).release().ptr();
+}
+
 std::span<PyMethodDef> methods() {
   static std::array methods{
       raw_method<"gather($self, /, tasks, *, progress=None)", &gather>(
@@ -33,6 +43,14 @@ std::span<PyMethodDef> methods() {
           "(done, total)."),
       raw_method<"as_completed($self, /, tasks)", &as_completed>(
           "Iterates (async for) over the tasks in the order of their completion."),
+      raw_method<"submit_many($self, /, tasks, flags=pydoca.SubmitFlags.FLUSH)", &submit_all>(
+          "Submits tasks that were made with submit=False, in their order, as submit() does, and returns the status\n"
+          "of each: a read-only array of int32, which numpy.asarray takes without a copy. A task that is refused has\n"
+          "its status there, and stays as it was; the others are submitted. FLUSH posts all of them together, at the\n"
+          "end; the other flags are each task's. Raises TypeError for an item that is not a Task, InvalidValueError\n"
+          "for a task of another engine; none was submitted then. DOCA has no such call."),
+      raw_method<"statuses($self, /, tasks)", &statuses>(
+          "The status of each task, as its property status has it: a read-only array of int32."),
   };
   return methods;
 }

@@ -1,52 +1,22 @@
 #include "gather/watched_tasks.hpp"
 
 #include "call/raw_method.hpp"
-#include "convert/convert.hpp"
 #include "engine/engine_object.hpp"
 
-#include <string>
 #include <utility>
 
 namespace pydoca::bindings {
 
-namespace {
-
-py::list list_of(py::handle tasks) {
-  // PyList_GetSlice() takes a third of the time of PySequence_List().
-  PyObject* const list = PyList_CheckExact(tasks.ptr()) != 0
-                             ? PyList_GetSlice(tasks.ptr(), 0, PyList_GET_SIZE(tasks.ptr()))
-                             : PySequence_List(tasks.ptr());
-  if (list == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::list>(list);
-}
-
-TaskObject& checked(const EngineObject& engine, PyObject* item, std::string_view what) {
-  PyTypeObject* const type = BoundType<TaskObject>::get();
-  // Bound classes of tasks have one tp_dealloc, and no others have it; a class made in Python has another.
-  if (Py_TYPE(item)->tp_dealloc != type->tp_dealloc && PyObject_TypeCheck(item, type) == 0) {
-    throw py::type_error(
-        format_text("{} takes an iterable of Tasks, and one item is of type {}", to_str(what), Py_TYPE(item)->tp_name));
-  }
-  auto& task = object_of<TaskObject>(item);
-  task.require_submitted(what);
-  if (&task.engine() != &engine) {
-    raise(Status::invalid_value,
-          std::string(what) + ": " + py::repr(item).cast<std::string>() + " belongs to another progress engine");
-  }
-  return task;
-}
-
-}  // namespace
-
 WatchedTasks::WatchedTasks(py::object engine, py::handle tasks, std::string_view what)
     : engine_ref_(std::move(engine)),
       engine_(&object_of<EngineObject>(engine_ref_.ptr())),
-      tasks_(list_of(tasks)),
+      tasks_(*engine_, tasks, what),
       size_(tasks_.size()),
       several_(size_ > 1 ? size_ : 0),
       watches_(size_ > 1 ? several_.data() : &only_) {
   for (std::size_t i = 0; i < size_; ++i) {
-    watches_[i].task = &checked(*engine_, PyList_GET_ITEM(tasks_.ptr(), static_cast<Py_ssize_t>(i)), what);
+    watches_[i].task = &tasks_.at(i);
+    watches_[i].task->require_submitted(what);
   }
   num_left_ = size_;
   for (std::size_t i = 0; i < size_; ++i) watch(watches_[i]);
@@ -126,7 +96,7 @@ void WatchedTasks::cancel() noexcept {
 }
 
 void WatchedTasks::each_reference(References& references) {
-  references.keep(engine_ref_, tasks_);
+  references.keep(engine_ref_, tasks_.list());
   references.reset(future_, kept_);
 }
 

@@ -2,6 +2,7 @@
 
 #include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
+#include "gather/tasks_of_engine.hpp"
 #include "task/task_object.hpp"
 #include "task/task_watch.hpp"
 
@@ -21,7 +22,7 @@ class WatchedTasks : NotCopied {
   WatchedTasks(py::object engine, py::handle tasks, std::string_view what);
 
   EngineObject& engine() const noexcept { return *engine_; }
-  const py::list& tasks() const noexcept { return tasks_; }
+  const py::list& tasks() const noexcept { return tasks_.list(); }
   std::size_t size() const noexcept { return size_; }
   bool all_done() const noexcept { return num_left_ == 0; }
   bool has_arrived() const noexcept { return first_arrived_ != nullptr; }
@@ -66,7 +67,7 @@ class WatchedTasks : NotCopied {
 
   py::object engine_ref_;
   EngineObject* engine_;
-  py::list tasks_;
+  TasksOfEngine tasks_;
   std::size_t size_;
   Watch only_;                  ///< watches a single task, which needs no allocation
   std::vector<Watch> several_;  ///< never resized: tasks have pointers into it

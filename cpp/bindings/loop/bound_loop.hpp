@@ -12,6 +12,8 @@ class BoundLoop {
  public:
   /// Whether that loop runs in this thread. It may be false for the right loop; it is never true for another.
   bool is_running() const;
+  /// Null without one.
+  const py::object& get() const noexcept { return loop_; }
   /// loop runs in this thread.
   void enter(const py::object& loop);
   void leave();

@@ -92,7 +92,7 @@ void SyncEventTaskObject::set_operands() {
 
 void SyncEventTaskObject::abandon() {
   TaskObject::abandon();
-  if (in_flight() && waiters().empty()) {
+  if (in_flight() && waiters().empty() && watches().empty()) {
     static_cast<void>(static_cast<SyncEventContext&>(event_slot().context()).cancel(event_slot()));
   }
 }

@@ -28,17 +28,6 @@ void bind_task_state(py::module_& module) {
       .finalize();
 }
 
-SubmitFlags to_submit_flags(PyObject* flags) {
-  if (flags == nullptr) {
-    return SubmitFlags::flush;
-  }
-  try {
-    return py::handle(flags).cast<SubmitFlags>();
-  } catch (const py::cast_error&) {
-    refuse_type("flags", "a pydoca.SubmitFlags", flags);
-  }
-}
-
 template <bool checked>
 void submit(PyObject* self, const std::array<PyObject*, 1>& flags) {
   object_of<TaskObject>(self).submit(to_submit_flags(flags[0]), checked);

@@ -64,6 +64,9 @@ py::list ContextTasks::describe_in_flight(std::size_t limit) const {
   for (const SlotHolder* task = first_; task != nullptr && list.size() < limit; task = task->next_) {
     if (task->in_flight()) list.append(task->describe());
   }
+  for (const MemoryHolder* const batch : batches_) {
+    if (list.size() < limit) list.append(batch->describe());
+  }
   return list;
 }
 

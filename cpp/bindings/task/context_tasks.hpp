@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace pydoca::bindings {
 
@@ -77,7 +78,10 @@ class ContextTasks {
   void free_in_flight() noexcept;
   /// The engine's references to tasks in flight.
   void each_in_flight(References& references) const;
-  /// The descriptions of tasks in flight, of at most limit of them; the newest first.
+  /// A batch, which has no Python objects of its tasks, is in flight from now on; may throw std::bad_alloc.
+  void add_batch(const MemoryHolder& batch) { batches_.push_back(&batch); }
+  void remove_batch(const MemoryHolder& batch) noexcept { std::erase(batches_, &batch); }
+  /// The descriptions of tasks in flight, then of batches, of at most limit of them; the newest task first.
   py::list describe_in_flight(std::size_t limit) const;
   /// Gives the slot of a completed task back whose await was cancelled, or that only asyncio has: asyncio may keep the
   /// Python object long after its last use. Returns whether there was one.
@@ -95,6 +99,7 @@ class ContextTasks {
   void release_if(Predicate wanted) noexcept;
 
   SlotHolder* first_ = nullptr;
+  std::vector<const MemoryHolder*> batches_;
   std::array<SlotHolder*, num_kinds> free_list_{};
 };
 

@@ -104,16 +104,9 @@ PySendResult end(TaskAwaiter& self, PySendResult how) noexcept {
   return how;
 }
 
-/// Frees a task whose failure stops its context: only the await may have the task, and no program can submit it again
-/// before the context was idle.
+/// Frees a task whose failure stops its context: only the await may have the task.
 void free_failed(TaskAwaiter& self) noexcept {
-  if (self.task == nullptr || !is_whole(self.task)) {
-    return;
-  }
-  auto& task = object_of<TaskObject>(self.task);
-  if (task.done() && task.context().context().state() == ContextState::stopping) {
-    task.context().tasks().release(task);
-  }
+  if (self.task != nullptr && is_whole(self.task)) object_of<TaskObject>(self.task).free_if_stopping();
 }
 
 PySendResult fail(TaskAwaiter& self, PyObject*& result) noexcept {
@@ -223,7 +216,7 @@ void leave(TaskAwaiter& self) noexcept {
   try {
     auto& task = object_of<TaskObject>(self.task);
     if (self.future != nullptr) drop_future(self);
-    const bool is_last = task.in_flight() && !task.lends_memory() && task.waiters().empty();
+    const bool is_last = task.in_flight() && !task.lends_memory() && task.waiters().empty() && task.watches().empty();
     // The collector may run in another thread than the engine's.
     if (is_last && task.engine().engine().check_thread() == Status::success) task.abandon();
   } catch (...) {

@@ -30,8 +30,6 @@ class EnteredVariables : NotCopied {
   py::object variables_;
 };
 
-bool is_dev_mode() { return py::handle(PySys_GetObject("flags")).attr("dev_mode").cast<bool>(); }
-
 }  // namespace
 
 TaskObject::TaskObject(py::object context, Task& slot, std::size_t kind)
@@ -227,13 +225,7 @@ void TaskObject::on_complete(Task& engine_task, std::uint64_t task_user_data, st
 void TaskObject::warn_if_unseen() const noexcept {
   const bool seen = abandoned_ || may_be_dropped() || !done_callbacks_.empty() ||
                     !callbacks_->on_completion.is_none() || !callbacks_->on_error.is_none();
-  if (seen || !is_dev_mode()) {
-    return;
-  }
-  constexpr const char* text = "%s was dropped in flight: its outcome is lost";
-  if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, describe().c_str()) != 0) {
-    PyErr_WriteUnraisable(self_.ptr());
-  }
+  if (!seen) warn_dropped_in_flight(self_, describe());
 }
 
 void TaskObject::complete(Status status, bool calls_back) {
@@ -396,11 +388,14 @@ py::object TaskObject::exception_of(Status status) {
   if (status == Status::success) {
     return py::none();
   }
-  // The operands may have changed since the failure: uses the explanation of that time.
-  const std::string reason = status == explained_ ? reason_ : std::string(error_descr(status));
-  py::object error = to_exception(status, describe() + " failed: " + reason);
+  py::object error = to_exception(status, failure_text(status));
   error.attr("task") = self();
   return error;
+}
+
+/// The operands may have changed since the failure: uses the explanation of that time.
+std::string TaskObject::failure_text(Status status) const {
+  return describe() + " failed: " + (status == explained_ ? reason_ : std::string(error_descr(status)));
 }
 
 void TaskObject::add_done_callback(py::object callback) {
@@ -428,6 +423,7 @@ std::size_t TaskObject::remove_done_callback(const py::object& callback) {
 }
 
 void TaskObject::each_reference(References& references) {
+  watches_.each_reference(references);
   if (references.are_dropped()) {
     clear();
     return;

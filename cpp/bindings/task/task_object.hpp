@@ -77,6 +77,12 @@ class TaskObject : public SlotHolder, public Unseen {
   py::object value_or_error();
   /// The exception of a failed completion, which has this task; None for success.
   py::object exception_of(Status status);
+  /// The text of that exception.
+  std::string failure_text(Status status) const;
+  /// Frees a task that is done while its context stops: no program can submit it again before the context was idle.
+  void free_if_stopping() noexcept {
+    if (done() && context_->context().state() == ContextState::stopping) context_->tasks().release(*this);
+  }
 
   ContextObject& context() const noexcept { return *context_; }
   EngineObject& engine() const noexcept { return context_->engine(); }

@@ -1,6 +1,7 @@
 /// How C++ waits for a task's next completion: without a future, a callback of Python's or an allocation.
 #pragma once
 
+#include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
 
 namespace pydoca::bindings {
@@ -10,6 +11,8 @@ namespace pydoca::bindings {
 class TaskWatch : NotCopied {
  public:
   virtual void completed() noexcept = 0;
+  /// The references that the task has by the watch, for the cycle collector.
+  virtual void each_reference(References& /*references*/) {}
   bool is_linked() const noexcept { return place_ != nullptr; }
   void unlink() noexcept {
     if (place_ == nullptr) return;
@@ -46,6 +49,9 @@ class TaskWatches : NotCopied {
       watch->unlink();
       watch->completed();
     }
+  }
+  void each_reference(References& references) {
+    for (TaskWatch* watch = first_; watch != nullptr; watch = watch->next_) watch->each_reference(references);
   }
 
  private:

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "convert/pybind.hpp"
+
+#include <string>
 #include <unordered_set>
 
 namespace pydoca::bindings {
@@ -13,6 +16,10 @@ class Unseen {
  protected:
   ~Unseen() = default;
 };
+
+/// Warns, in Python's development mode, that no code has a reference to object, which has just completed; what
+/// describes it.
+void warn_dropped_in_flight(py::handle object, const std::string& what) noexcept;
 
 /// The failed tasks and graph instances of this process of which no code has asked for the outcome. Each is logged
 /// once: when its object ends, when it is freed or submitted again, or when the interpreter ends. Every member needs

@@ -101,6 +101,15 @@ def running_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+def give_up_memory(lender: Lender) -> str:
+    """Puts what the device still uses in quarantine, warns of it, and returns the text for the CancelledError."""
+    text = f"cancelled while the device uses memory, which it keeps until it completes the task: {lender!r}"
+    if lender._quarantine():
+        text += "; its context is faulted: stop it, progress until it is IDLE, and start it again"
+    running_loop().call_soon(warnings.warn, text, ResourceWarning)
+    return text
+
+
 class Bridge:
     """One engine in an event loop, whose turns for it are the extension's (`_turn`, `_ready`)."""
 
@@ -247,11 +256,7 @@ class Bridge:
         with suppress(BadStateError):  # the engine belongs to another loop, which alone can progress it
             await self._until_released(lender)
         if not is_over():
-            text = f"cancelled while the device uses memory, which it keeps until it completes the task: {lender!r}"
-            if lender._quarantine():
-                text += "; its context is faulted: stop it, progress until it is IDLE, and start it again"
-            cancelled.add_note(text)
-            running_loop().call_soon(warnings.warn, text, ResourceWarning)
+            cancelled.add_note(give_up_memory(lender))
 
     async def _until_released(self, lender: Lender) -> None:
         loop = self.bind()

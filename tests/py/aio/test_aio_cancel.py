@@ -185,6 +185,9 @@ def test_quarantined_memory_is_refused_to_every_context(run, rig):
             for one, two in refused:
                 with pytest.raises(pydoca.BufferInUseError, match=r"buf of .* at 0x.*wait for that task, or stop"):
                     other.memcpy(one, two)
+            for one, two in ((free, again), (again, free), (rig.source, free), (free, memoryview(again)[63:])):
+                with pytest.raises(pydoca.BufferInUseError, match=r"buf of .* at 0x.*wait for that task, or stop"):
+                    other.memcpy(one, two)
             room = rig.device.mmap(pydoca.alloc(64))
             await other.memcpy(rig.inventory.get_by_data(free), rig.inventory.get_by_addr(room))
             rig.release()

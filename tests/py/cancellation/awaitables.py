@@ -12,7 +12,7 @@ from pathlib import Path
 import pydoca
 from public_names import MODULES, public_classes
 
-_SHAPES = {"Coroutine", "AsyncIterator", "AsyncGenerator"}
+_SHAPES = {"Coroutine", "AsyncIterator", "AsyncGenerator", "Future"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

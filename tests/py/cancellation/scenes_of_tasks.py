@@ -1,5 +1,6 @@
 """Scenes of the libraries' tasks, of awaits of several tasks, and of graphs."""
 
+import asyncio
 from array import array
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -53,6 +54,12 @@ async def running(
 async def memcpy(_call: str) -> AsyncIterator[Scene]:
     async with running(pydoca.Dma) as (memory, dma):
         yield TaskScene(dma, lambda: dma.memcpy(memory.src(), memory.dst(), submit=False), memory.target)
+
+
+@scene("Dma.memcpy between maps")
+async def memcpy_between_maps(_call: str) -> AsyncIterator[Scene]:
+    async with running(pydoca.Dma) as (memory, dma):
+        yield TaskScene(dma, lambda: dma.memcpy(memory.source, memory.room, submit=False), memory.target)
 
 
 @scene("Sha.hash", "Sha.partial_hash")
@@ -203,6 +210,52 @@ class SeveralScene(TaskScene):
 async def several(call: str) -> AsyncIterator[Scene]:
     async with running(pydoca.Dma, SeveralScene.num_tasks) as (memory, dma):
         yield SeveralScene(dma, memory, call)
+
+
+class SubmittedScene(SeveralScene):
+    """A gather of tasks that one call has submitted."""
+
+    def begin(self) -> Any:
+        tasks = [self._make() for _ in range(3)]
+        self.task = tasks[-1]
+        assert set(self.pe.submit_many(tasks, pydoca.SubmitFlags.NONE)) == {pydoca.Status.SUCCESS}
+        return self.pe.gather(tasks)
+
+
+@scene("ProgressEngine.gather after submit_many")
+async def submitted(_call: str) -> AsyncIterator[Scene]:
+    async with running(pydoca.Dma, SubmittedScene.num_tasks) as (memory, dma):
+        yield SubmittedScene(dma, memory, "gather")
+
+
+class FutureScene(SeveralScene):
+    """Futures of asyncio's kind: one, or several in asyncio.gather()."""
+
+    def __init__(self, context: Any, memory: Memory, call: str) -> None:
+        super().__init__(context, memory, call)
+        self._future: Any = None
+
+    def begin(self) -> Any:
+        tasks = [self._submitted() for _ in range(3 if self._call == "gathered" else 1)]
+        self.task = tasks[-1]
+        futures = [task.as_future() for task in tasks]
+        self._future = asyncio.gather(*futures) if self._call == "gathered" else futures[0]
+        return self._future
+
+    def returned(self, results: list[Any]) -> None:
+        # A coroutine that asyncio cancels before its first step has not begun to wait: the future goes on.
+        if self._future.done():
+            super().returned(results)
+
+    async def check(self, results: list[Any]) -> None:
+        self._future = None
+        await super().check(results)
+
+
+@scene("Task.as_future", "Task.as_future in asyncio.gather")
+async def future(call: str) -> AsyncIterator[Scene]:
+    async with running(pydoca.Dma, FutureScene.num_tasks) as (memory, dma):
+        yield FutureScene(dma, memory, "gathered" if call.endswith("gather") else "one")
 
 
 class BatchScene(TaskScene):

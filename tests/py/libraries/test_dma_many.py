@@ -411,6 +411,8 @@ def test_the_end_of_a_block_ends_the_batch(make, slow):
     asyncio.run(main())
 
 
+# Python's development mode warns of the dropped batch.
+@pytest.mark.filterwarnings("ignore:.*dropped in flight:ResourceWarning")
 def test_a_dropped_batch_goes_on(make, slow):
     many = make(20, num_tasks=10)
     watched = weakref.ref(many.begin())

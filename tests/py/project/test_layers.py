@@ -268,7 +268,7 @@ FLOORS = [  # the floors of cpp/bindings: a folder includes those before its own
     ["memory"],
     ["task", "dpa"],
     ["batch"],
-    ["gather", "dma", "sha", "compress", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
+    ["gather", "future", "dma", "sha", "compress", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
     ["import", "workq"],
 ]
 

@@ -223,6 +223,7 @@ def test_a_report_prints_the_form_that_is_read():
         "one of 64 in flight, a loop of awaits",
         "one of 64 in flight, pe.gather",
         "one of 64 in flight, asyncio.gather",
+        "one of 64 in flight, asyncio.gather of futures",
         "await context.notify_set",
         "await context.wait_eq, true at once",
         "await dma.memcpy_many, a row of 64 B",
