@@ -108,12 +108,18 @@ PARTS_OF_PYTHON = (
     ("Python: the objects of the loop, references", ""),
 )
 PARTS = (
-    ("bufs", "Buf(Object|List)|span_of|anonymous namespace.::get|reset_data_len|check_buf|MmapObject::get"),
+    (
+        "bufs and maps",
+        "Buf(Object|List|s::)|span_of|anonymous namespace.::get|reset_data_len|check_buf|Mmap|area_of|memory",
+    ),
     ("checks of threads and states", "require_|check_thread|Quarantine"),
     ("checks of operands", "breaks_limit|are_beyond"),
     ("the await", "TaskAwaiter|AwaiterType|::await|running_loop|LoopTurn"),
     ("submission", "submit|take_off|set_operands"),
-    ("arguments, a task for them, its return", "make_task|arguments|operand|to_u64|take_free|dealloc|clear|prepare|flags"),
+    (
+        "arguments, a task for them, its return",
+        "make_task|arguments|operand|to_u64|take_free|dealloc|clear|prepare|flags",
+    ),
     ("the device", "::post|Queue"),
     ("progress", "spin|progress|collect|Notifier|settle"),
     ("completion", "complete|value"),

@@ -40,9 +40,7 @@ class BoundType {
   }
 
  private:
-  [[gnu::cold, gnu::noinline]] static void find() {
-    type_ = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
-  }
+  [[gnu::cold, gnu::noinline]] static void find() { type_ = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr()); }
 
   static constinit inline PyTypeObject* type_ = nullptr;
 };

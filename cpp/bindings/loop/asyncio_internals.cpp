@@ -93,7 +93,8 @@ py::object running_loop_mark() {
 #if PY_VERSION_HEX < 0x030C0000
 
 bool is_running_loop_mark(const py::object& mark) {
-  // A dict's version is another one after each change, and no two dicts share one. The mark lives as long as it is there.
+  // A dict's version is another one after each change, and no two dicts share one. The mark lives as long as it is
+  // there.
   static std::uint64_t known_version = 0;
   static PyObject* known_mark = nullptr;
   PyObject* const state = PyThreadState_GetDict();

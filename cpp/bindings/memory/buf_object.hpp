@@ -93,7 +93,8 @@ void check_buf(Status status, const Buf& buf, std::string_view what);
 /// Whether it is a Buf.
 inline bool is_buf(PyObject* object) { return PyObject_TypeCheck(object, BoundType<BufObject>::get()) != 0; }
 
-/// The buf of a Buf that is not released; null for every other object, for Bufs of classes made in Python, and for null.
+/// The buf of a Buf that is not released; null for every other object, for Bufs of classes made in Python, and for
+/// null.
 [[gnu::always_inline]] inline Buf* plain_buf(PyObject* object) {
   if (object == nullptr || Py_TYPE(object) != BoundType<BufObject>::get()) return nullptr;
   const auto* const buf = static_cast<const BufObject*>(first_value(object));

@@ -18,11 +18,12 @@ template <RdmaTaskKind kind>
 using RdmaGiven = GivenOperands<traits_of(kind).operands.size()>;
 
 template <RdmaTaskKind kind>
-py::object take_task_with(PyObject* rdma, RdmaGiven<kind>&& operands, const py::object& connection, py::handle user_data,
-                          bool submit) {
+py::object take_task_with(PyObject* rdma, RdmaGiven<kind>&& operands, const py::object& connection,
+                          py::handle user_data, bool submit) {
   return make_task<RdmaTaskObject, RdmaObject>(
-      rdma, static_cast<std::size_t>(kind), RdmaOperands<std::tuple_size_v<RdmaGiven<kind>>>{std::move(operands), connection}, user_data,
-      submit, [&](RdmaObject& context) -> RdmaTask& { return context.new_slot(kind, connection); });
+      rdma, static_cast<std::size_t>(kind),
+      RdmaOperands<std::tuple_size_v<RdmaGiven<kind>>>{std::move(operands), connection}, user_data, submit,
+      [&](RdmaObject& context) -> RdmaTask& { return context.new_slot(kind, connection); });
 }
 
 template <RdmaTaskKind kind>
