@@ -236,7 +236,7 @@ void DmaMemcpyBatchObject::end() noexcept {
   py::object self = running_.release();
   EngineObject& its_engine = engine();
   context_->tasks().remove_batch(*this);
-  if (self.ref_count() == 1) warn_if_dropped();
+  if (self.ref_count() == 1 && !seen_) warn_dropped_in_flight(self_, *this);
   note_failure();
   try {
     waiters_.wake(its_engine, py::none());
@@ -244,10 +244,6 @@ void DmaMemcpyBatchObject::end() noexcept {
     its_engine.collect(error, self);
   }
   its_engine.keep(std::move(self));
-}
-
-void DmaMemcpyBatchObject::warn_if_dropped() const noexcept {
-  if (!seen_) warn_dropped_in_flight(self_, describe());
 }
 
 std::size_t DmaMemcpyBatchObject::cancel() {
@@ -291,27 +287,16 @@ bool DmaMemcpyBatchObject::quarantine() {
 /// A flushed row is a consequence of a stop, or of cancel().
 void DmaMemcpyBatchObject::note_failure() noexcept {
   if (seen_ || status_ == Status::success || status_ == Status::shutdown) return;
-  unseen_ = true;
-  UnseenFailures::instance().add(*this);
+  expect_question();
 }
 
-void DmaMemcpyBatchObject::mark_seen() noexcept {
-  if (std::exchange(unseen_, false)) UnseenFailures::instance().remove(*this);
+void DmaMemcpyBatchObject::log_failure() const {
+  log::engine(log::Level::error, dma().kind(), [this] {
+    return describe_row(failed_row_) + " failed, and no code asked for the outcome of its batch: " + reason_;
+  });
 }
 
-void DmaMemcpyBatchObject::report_unseen() noexcept {
-  if (!unseen_) return;
-  mark_seen();
-  if (engine().engine().is_inherited()) return;  // the parent has the batch, and reports it
-  const py::error_scope pending;                 // an object may end while an exception is raised
-  try {
-    log::engine(log::Level::error, dma().kind(), [this] {
-      return describe_row(failed_row_) + " failed, and no code asked for the outcome of its batch: " + reason_;
-    });
-    drain_log_soon();
-  } catch (...) {  // memory is short: losing the message is the lesser harm
-  }
-}
+bool DmaMemcpyBatchObject::is_inherited() const noexcept { return context_->engine().engine().is_inherited(); }
 
 py::object DmaMemcpyBatchObject::failure() const {
   const std::string why = reason_.empty() ? std::string(error_descr(status_)) : reason_;

@@ -79,15 +79,14 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen, public Memor
   bool quarantine() override;
   std::string_view what() const override { return "wait for a batch of copies"; }
 
-  /// Records that some code has asked for the outcome: a failure needs no message in the log.
-  void mark_seen() noexcept;
-  void report_unseen() noexcept override;
   std::string describe() const override;
   void each_reference(References& references);
 
  private:
   friend struct BatchLane;
 
+  void log_failure() const override;
+  bool is_inherited() const noexcept override;
   static void completed(LoneTask& lane, Task& task) noexcept;
   void require_ready(const std::string& what) const;
   void require_no_quarantine(const std::string& what) const;
@@ -107,7 +106,6 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen, public Memor
   void flush_rest(const char* reason) noexcept;
   void retire(BatchLane& lane) noexcept;
   void end() noexcept;
-  void warn_if_dropped() const noexcept;
   void note_failure() noexcept;
   py::object failure() const;
   std::string describe_row(std::size_t row) const;
@@ -133,7 +131,6 @@ class DmaMemcpyBatchObject final : public Awaitable, public Unseen, public Memor
   InFlightReference running_;
   Waiters waiters_;
   bool seen_ = false;         ///< some code has asked for the outcome, or will not
-  bool unseen_ = false;       ///< it failed, and no code has asked for the outcome
   bool quarantined_ = false;  ///< lanes in flight were given up
 };
 

@@ -5,6 +5,7 @@
 #include "convert/python.hpp"
 #include "engine/engine_object.hpp"
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <utility>
@@ -161,13 +162,14 @@ void TaskFuture::add_done_callback(py::object function, py::object variables) {
 
 std::size_t TaskFuture::remove_done_callback(const py::object& function) {
   require_thread("remove_done_callback of a future");
-  std::vector<Callback> kept;
-  for (const Callback& callback : callbacks_) {
-    if (!callback.function.equal(function)) kept.push_back(callback);
-  }
-  std::swap(kept, callbacks_);
+  // To compare them runs Python code, which may change the list, or end the wait.
+  std::vector<Callback> unwanted = callbacks_;
+  std::erase_if(unwanted, [&](const Callback& other) { return !other.function.equal(function); });
+  const std::size_t removed = std::erase_if(callbacks_, [&](const Callback& other) {
+    return std::ranges::any_of(unwanted, [&](const Callback& one) { return one.function.is(other.function); });
+  });
   if (callbacks_.empty()) kept_ = py::object();
-  return kept.size() - callbacks_.size();
+  return removed;
 }
 
 void TaskFuture::schedule_callbacks() {

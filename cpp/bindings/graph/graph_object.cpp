@@ -310,27 +310,15 @@ bool InstanceObject::quarantine() {
 /// A flushed task is a consequence of a stop.
 void InstanceObject::note_failure() {
   if (abandoned_ || instance_->status() == Status::shutdown || !graph_->options().on_error.is_none()) return;
-  unseen_ = true;
-  UnseenFailures::instance().add(*this);
+  expect_question();
 }
 
-void InstanceObject::mark_seen() noexcept {
-  if (std::exchange(unseen_, false)) UnseenFailures::instance().remove(*this);
+void InstanceObject::log_failure() const {
+  const auto text = py::str("an instance of a graph failed, and no code asked for its outcome: {!r}").format(failure());
+  log::engine(log::Level::error, "graph", text.cast<std::string>());
 }
 
-void InstanceObject::report_unseen() noexcept {
-  if (!unseen_) return;
-  mark_seen();
-  if (engine().engine().is_inherited()) return;  // the parent has the instance, and reports it
-  const py::error_scope pending;                 // an object may end while an exception is raised
-  try {
-    const auto text =
-        py::str("an instance of a graph failed, and no code asked for its outcome: {!r}").format(failure());
-    log::engine(log::Level::error, "graph", text.cast<std::string>());
-    drain_log_soon();
-  } catch (...) {  // memory is short: losing the message is the lesser harm
-  }
-}
+bool InstanceObject::is_inherited() const noexcept { return graph_->engine().engine().is_inherited(); }
 
 py::object InstanceObject::shown_failure() const {
   return instance().failed_node() != nullptr ? failure() : py::none();

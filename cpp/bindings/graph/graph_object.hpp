@@ -115,9 +115,6 @@ class InstanceObject final : public Awaitable, public Unseen {
 
   /// The exception of the last run, or None, which a display shows. To look does not count as asking for the outcome.
   py::object shown_failure() const;
-  /// Records that some code has asked for the outcome: a failure needs no message in the log.
-  void mark_seen() noexcept;
-  void report_unseen() noexcept override;
   /// The collector may be about to drop the exception that the report shows.
   void finalize() noexcept { report_unseen(); }
 
@@ -126,6 +123,8 @@ class InstanceObject final : public Awaitable, public Unseen {
   void each_reference(References& references);
 
  private:
+  void log_failure() const override;
+  bool is_inherited() const noexcept override;
   /// What a function of the graph is called with: the cookie of its node points to it.
   struct Call {
     InstanceObject* instance;
@@ -168,7 +167,6 @@ class InstanceObject final : public Awaitable, public Unseen {
   py::object error_;           ///< the exception of a function, in the last run
   bool abandoned_ = false;     ///< a wait is over: a failure needs no message
   bool given_up_ = false;      ///< an await was cancelled
-  bool unseen_ = false;        ///< the last run failed, and no code has asked for the outcome
   py::object user_data_ = py::none();
 };
 

@@ -10,8 +10,12 @@
 
 namespace pydoca::bindings {
 
+/// Whether a coroutine's throw() takes these arguments: a class, a value and a traceback, or an instance, None and a
+/// traceback, of which the last ones may be left out. Else false, with TypeError set.
+bool can_be_thrown(PyObject* const* args, Py_ssize_t num_args) noexcept;
+
 /// Sets the error that a coroutine's throw() was given, as raise would: from a class or an instance, with or without a
-/// traceback.
+/// traceback. can_be_thrown() has let the arguments pass.
 void set_thrown(PyObject* const* args, Py_ssize_t num_args);
 
 /// Calls throw() of the iterator or coroutine that an await waits for.
@@ -88,11 +92,7 @@ class AwaiterType {
   }
 
   static PyObject* throw_method(PyObject* self, PyObject* const* args, Py_ssize_t num_args) {
-    if (num_args < 1 || num_args > 3) {
-      PyErr_SetString(PyExc_TypeError, "throw() takes one to three arguments");
-      return nullptr;
-    }
-    return Awaiter::throw_in(of(self), args, num_args);
+    return can_be_thrown(args, num_args) ? Awaiter::throw_in(of(self), args, num_args) : nullptr;
   }
 
   static PyObject* close_method(PyObject* self, PyObject* /*unused*/) { return Awaiter::close(of(self)); }

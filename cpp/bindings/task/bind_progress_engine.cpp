@@ -81,7 +81,7 @@ void end_all() noexcept {
       error.discard_as_unraisable("pydoca at exit");
     }
   }
-  while (Unseen* const failed = UnseenFailures::instance().any()) failed->report_unseen();
+  Unseen::report_all();
 }
 
 std::string engine_repr(const EngineObject& self) {

@@ -47,7 +47,6 @@ class SlotHolder : NotCopied, public MemoryHolder {
   Py_ssize_t num_drivers_ = 0;
   bool abandoned_ = false;
   bool freed_in_flight_ = false;  ///< its completion calls no callback, and gives its slot back
-  bool unseen_ = false;           ///< it failed, and no code has asked for the outcome
 
  private:
   friend class ContextTasks;

@@ -64,7 +64,7 @@ void TaskObject::dealloc(PyObject* self) {
 
 bool TaskObject::join_free_list() noexcept {
   const std::size_t kind = this->kind();
-  if (kind == ContextTasks::num_kinds || slot_ == nullptr || unseen_ || !context_ref_ ||
+  if (kind == ContextTasks::num_kinds || slot_ == nullptr || is_unseen() || !context_ref_ ||
       context_ref_.ref_count() == 1) {
     return false;
   }
@@ -146,9 +146,7 @@ void TaskObject::join_graph() {
       require_no_fault("submit in a graph: " + describe());
     }
   });
-  if (unseen_) [[unlikely]] {
-    report_unseen();
-  }
+  report_unseen();
   in_flight_ = self();
   abandoned_ = false;
 }
@@ -159,9 +157,7 @@ void TaskObject::leave_graph(Status status) {
 }
 
 void TaskObject::take_off() {
-  if (unseen_) [[unlikely]] {
-    report_unseen();
-  }
+  report_unseen();
   in_flight_ = self();
   abandoned_ = false;
   const bool calls_back =
@@ -225,7 +221,7 @@ void TaskObject::on_complete(Task& engine_task, std::uint64_t task_user_data, st
 void TaskObject::warn_if_unseen() const noexcept {
   const bool seen = abandoned_ || may_be_dropped() || !done_callbacks_.empty() ||
                     !callbacks_->on_completion.is_none() || !callbacks_->on_error.is_none();
-  if (!seen) warn_dropped_in_flight(self_, describe());
+  if (!seen) warn_dropped_in_flight(self_, *this);
 }
 
 void TaskObject::complete(Status status, bool calls_back) {
@@ -269,34 +265,16 @@ void TaskObject::note_failure(Status status, bool calls_back) {
   const bool is_expected =
       !calls_back || status == Status::shutdown || abandoned_ || freed_in_flight_ || may_be_dropped();
   if (!is_expected && callbacks_->on_error.is_none()) {
-    unseen_ = true;
-    UnseenFailures::instance().add(*this);
+    expect_question();
   }
 }
 
-void TaskObject::mark_seen() noexcept {
-  if (unseen_) [[unlikely]] {
-    unseen_ = false;
-    UnseenFailures::instance().remove(*this);
-  }
+void TaskObject::log_failure() const {
+  log::engine(log::Level::error, context_->context().kind(),
+              [this] { return describe() + " failed, and no code asked for its outcome: " + reason_; });
 }
 
-void TaskObject::report_unseen() noexcept {
-  if (!unseen_) {
-    return;
-  }
-  mark_seen();
-  if (engine().engine().is_inherited()) {
-    return;  // the parent has the task, and reports it
-  }
-  const py::error_scope pending;  // an object may end while an exception is raised
-  try {
-    log::engine(log::Level::error, context_->context().kind(),
-                [this] { return describe() + " failed, and no code asked for its outcome: " + reason_; });
-    drain_log_soon();
-  } catch (...) {  // memory is short: losing the message is the lesser harm
-  }
-}
+bool TaskObject::is_inherited() const noexcept { return engine().engine().is_inherited(); }
 
 void TaskObject::call_back(Status status) {
   const py::object& wanted = status == Status::success ? callbacks_->on_completion : callbacks_->on_error;
@@ -413,13 +391,12 @@ void TaskObject::add_done_callback(py::object callback) {
 }
 
 std::size_t TaskObject::remove_done_callback(const py::object& callback) {
-  std::vector<py::object> kept;
-  for (const py::object& other : done_callbacks_) {
-    if (!other.equal(callback)) kept.push_back(other);
-  }
-  const std::size_t removed = done_callbacks_.size() - kept.size();
-  done_callbacks_ = std::move(kept);
-  return removed;
+  // To compare them runs Python code, which may change the list.
+  std::vector<py::object> unwanted = done_callbacks_;
+  std::erase_if(unwanted, [&](const py::object& other) { return !other.equal(callback); });
+  return std::erase_if(done_callbacks_, [&](const py::object& other) {
+    return std::ranges::any_of(unwanted, [&](const py::object& one) { return one.is(other); });
+  });
 }
 
 void TaskObject::each_reference(References& references) {

@@ -91,9 +91,6 @@ class TaskObject : public SlotHolder, public Unseen {
   Status status() const noexcept { return in_flight_ ? Status::in_progress : status_; }
   /// The explanation of the last completion, when that failed.
   const std::string& reason() const noexcept { return reason_; }
-  /// Records that some code has asked for the outcome: a failure needs no message in the log.
-  void mark_seen() noexcept;
-  void report_unseen() noexcept override;
   /// What a trace calls the task; null when it is freed.
   const void* identity() const noexcept { return slot_; }
   Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
@@ -144,6 +141,8 @@ class TaskObject : public SlotHolder, public Unseen {
   void require_idle(std::string_view what) const;
 
  private:
+  void log_failure() const override;
+  bool is_inherited() const noexcept override;
   /// Runs submit(), and not_submitted() when that throws.
   template <class Submit>
   void attempt(const Submit& submit);

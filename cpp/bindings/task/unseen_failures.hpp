@@ -1,41 +1,54 @@
 #pragma once
 
 #include "convert/pybind.hpp"
+#include "task/quarantine.hpp"
 
-#include <string>
 #include <unordered_set>
 
 namespace pydoca::bindings {
 
-/// What can fail without a caller that waits: a task, an instance of a graph.
+/// What can fail without a caller that waits: a task, an instance of a graph, a batch. A failure of which no code asks is
+/// logged once: when its object ends, when it is freed or submitted again, or when the interpreter ends. Every member
+/// needs the GIL.
 class Unseen {
  public:
+  /// Whether it has failed, and no code has asked for the outcome.
+  bool is_unseen() const noexcept { return unseen_; }
+  /// Records that some code has asked for the outcome: a failure needs no message in the log.
+  void mark_seen() noexcept {
+    if (unseen_) [[unlikely]] {
+      forget();
+    }
+  }
   /// Logs the failure that no code has asked about; does nothing when there is none.
-  virtual void report_unseen() noexcept = 0;
+  void report_unseen() noexcept {
+    if (unseen_) [[unlikely]] {
+      report();
+    }
+  }
+  /// Logs all of this process: the interpreter's end does not end every object.
+  static void report_all() noexcept;
 
  protected:
   ~Unseen() = default;
-};
-
-/// Warns, in Python's development mode, that no code has a reference to object, which has just completed; what
-/// describes it.
-void warn_dropped_in_flight(py::handle object, const std::string& what) noexcept;
-
-/// The failed tasks and graph instances of this process of which no code has asked for the outcome. Each is logged
-/// once: when its object ends, when it is freed or submitted again, or when the interpreter ends. Every member needs
-/// the GIL.
-class UnseenFailures {
- public:
-  static UnseenFailures& instance();
-
-  /// Does nothing when memory is short.
-  void add(Unseen& failed) noexcept;
-  void remove(Unseen& failed) noexcept { failures_.erase(&failed); }
-  /// Any of them, or null: the interpreter's end does not end every object.
-  Unseen* any() const noexcept { return failures_.empty() ? nullptr : *failures_.begin(); }
+  /// It has failed, and somebody should ask.
+  void expect_question() noexcept;
 
  private:
-  std::unordered_set<Unseen*> failures_;
+  /// The message of a failure that no code has asked about.
+  virtual void log_failure() const = 0;
+  /// Whether it is that of a parent process, which reports it.
+  virtual bool is_inherited() const noexcept = 0;
+
+  static std::unordered_set<Unseen*>& all();
+  void forget() noexcept;
+  void report() noexcept;
+
+  bool unseen_ = false;
 };
+
+/// Warns, in Python's development mode, that no code has a reference to object, which has just completed. holder is its
+/// C++ object.
+void warn_dropped_in_flight(py::handle object, const MemoryHolder& holder) noexcept;
 
 }  // namespace pydoca::bindings

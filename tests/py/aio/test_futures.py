@@ -498,3 +498,49 @@ def test_a_dropped_engine_with_a_future_can_be_collected(run, make_rig):
         assert reference() is None
 
     run(main())
+
+
+class EqualToNothing:
+    """A callback whose comparison does something else first."""
+
+    def __init__(self, first):
+        self.first = first
+
+    def __eq__(self, other):
+        self.first()
+        return False
+
+    __hash__ = None
+
+    def __call__(self, future):
+        pass
+
+
+@pytest.mark.parametrize("of", ["task", "future"])
+@pytest.mark.parametrize("action", ["add", "remove"])
+def test_a_comparison_may_change_the_callbacks(run, rig, of, action):
+    async def main():
+        task = rig.held()
+        watched = task if of == "task" else task.as_future()
+        calls = []
+        wanted = calls.append
+
+        def once(made=[]):  # noqa: B006
+            if made:
+                return
+            made.append(1)
+            for _ in range(100):
+                watched.add_done_callback(wanted)
+            if action == "remove":
+                assert watched.remove_done_callback(wanted) == 101
+
+        watched.add_done_callback(wanted)
+        for _ in range(5):
+            watched.add_done_callback(EqualToNothing(once))
+        assert watched.remove_done_callback(len) == 0
+        rig.release()
+        await task
+        await rig.turns()
+        assert len(calls) == (101 if action == "add" else 0)
+
+    run(main())
