@@ -16,8 +16,8 @@ std::span<PyMethodDef> methods_of_futures() {
           "The next completion as a future of the running event loop, with the interface of asyncio.Future:\n"
           "asyncio.gather(), wait() and others take it as it is, where they would make an asyncio task of the task\n"
           "itself. The outcome of a task that is done is there at once. Cancelling a future gives the task up as\n"
-          "cancelling an await does: it is cancelled once the device has released the memory. Raises BadStateError\n"
-          "for a task that was never submitted."),
+          "cancelling an await does: it is cancelled once the device has released the memory. Like an await, it does\n"
+          "not end before the task is flushed. Raises BadStateError for a task that was never submitted."),
   };
   return methods;
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <new>
 #include <span>
+#include <string>
 #include <structmember.h>
 #include <utility>
 
@@ -53,6 +54,13 @@ PyObject* cancel_future(PyObject* self, const std::array<PyObject*, 1>& message)
 
 void add_callback(PyObject* self, const std::array<PyObject*, 2>& given) {
   const py::object variables = given_or_none(given[1]);
+  if (PyCallable_Check(given[0]) == 0) {
+    throw py::type_error("add_done_callback: fn must be callable, and " + std::string(Py_TYPE(given[0])->tp_name) +
+                         " is not");
+  }
+  if (!variables.is_none() && !PyContext_CheckExact(variables.ptr())) {
+    throw py::type_error("add_done_callback: context must be a contextvars.Context, not " + type_name(variables));
+  }
   future_of(self).add_done_callback(py::reinterpret_borrow<py::object>(given[0]),
                                     variables.is_none() ? py::object() : variables);
 }

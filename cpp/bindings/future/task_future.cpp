@@ -41,7 +41,7 @@ void TaskFuture::copy_outcome() {
 
 void TaskFuture::completed() noexcept {
   EngineObject& engine = task().engine();
-  const py::object self = py::reinterpret_borrow<py::object>(self_);
+  const auto self = py::reinterpret_borrow<py::object>(self_);
   const py::object kept = std::exchange(kept_, {});
   try {
     copy_outcome();

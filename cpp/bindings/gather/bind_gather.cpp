@@ -50,7 +50,8 @@ std::span<PyMethodDef> methods() {
           "end; the other flags are each task's. Raises TypeError for an item that is not a Task, InvalidValueError\n"
           "for a task of another engine; none was submitted then. DOCA has no such call."),
       raw_method<"statuses($self, /, tasks)", &statuses>(
-          "The status of each task, as its property status has it: a read-only array of int32."),
+          "The status of each task, as its property status has it, and BAD_STATE for a task that was never submitted:\n"
+          "a read-only array of int32."),
   };
   return methods;
 }

@@ -20,13 +20,16 @@ std::vector<TaskObject*> all_of(const EngineObject& engine, const TasksOfEngine&
   return objects;
 }
 
-/// Throws any error but the data path's.
+/// Throws any error but the data path's, such as that of Ctrl-C: what was submitted before is posted then.
 Status try_to_submit(TaskObject& task, SubmitFlags flags) {
   try {
     task.submit(flags, false);
     return Status::success;
   } catch (py::error_already_set& error) {
-    if (!is_docas(error)) throw;
+    if (!is_docas(error)) {
+      task.context().context().flush_tasks();
+      throw;
+    }
     return static_cast<Status>(py::int_(error.value().attr("status")).cast<std::uint32_t>());
   }
 }
@@ -61,7 +64,7 @@ py::object statuses_of(EngineObject& engine, py::handle tasks) {
   const std::vector<TaskObject*> objects = all_of(engine, given, "statuses");
   return array_of(objects.size(), [&](std::size_t i) {
     objects[i]->mark_seen();
-    return objects[i]->status();
+    return objects[i]->was_submitted() ? objects[i]->status() : Status::bad_state;
   });
 }
 

@@ -24,14 +24,17 @@ class Glance : NotCopied {
   Glance(PyObject* object, const char* name) {
     if (PyObject_GetBuffer(object, &view_, PyBUF_SIMPLE) == 0) return;
     const py::error_already_set error;
+    const bool has_gaps = error.matches(PyExc_BufferError);  // a view that was released has no bytes at all
     raise(Status::invalid_value,
-          format_text("{}: the {} does not give its bytes in a row: {}; give contiguous memory", name,
-                      Py_TYPE(object)->tp_name, py::str(error.value()).cast<std::string>()));
+          format_text("{}: the {} does not give its bytes{}: {}{}", name, Py_TYPE(object)->tp_name,
+                      has_gaps ? " in a row" : "", py::str(error.value()).cast<std::string>(),
+                      has_gaps ? "; give contiguous memory" : ""));
   }
   ~Glance() { PyBuffer_Release(&view_); }
 
   std::uint64_t addr() const noexcept { return reinterpret_cast<std::uintptr_t>(view_.buf); }
   std::uint64_t len() const noexcept { return static_cast<std::uint64_t>(view_.len); }
+  bool is_readonly() const noexcept { return view_.readonly != 0; }
 
  private:
   Py_buffer view_{};
@@ -47,9 +50,13 @@ void require_started(const Mmap& map, std::string_view what) {
 
 bool is_memory(PyObject* object) noexcept { return PyObject_CheckBuffer(object) != 0; }
 
-Area area_of(const py::object& memory, const Device& device, const char* name) {
+Area area_of(const py::object& memory, const Device& device, const char* name, bool is_written) {
   if (is_mmap(memory.ptr())) return area_of_map(memory.ptr(), name);
   const Glance glance(memory.ptr(), name);
+  if (is_written && glance.is_readonly()) {
+    raise(Status::invalid_value, format_text("{}: this {} is read-only; give memory that may be written", name,
+                                             Py_TYPE(memory.ptr())->tp_name));
+  }
   const MmapObject* const holder = MmapObject::find(device, glance.addr(), glance.len());
   if (holder == nullptr) {
     raise(Status::invalid_value, format_text("{}: no started map of the device has the {} bytes at {:#x} of this {}; "
@@ -74,8 +81,9 @@ Buf& AreaBufs::get(const Area& area, bool is_data) {
     status = take();
   }
   if (status != Status::success) [[unlikely]] {
-    raise(status, format_text("get a buf of {} bytes at {:#x} of the {}: {}", area.len, area.addr,
-                              area.mmap->describe(), error_descr(status)));
+    const std::string why(area.len == 0 ? "give at least 1 byte" : error_descr(status));
+    raise(status,
+          format_text("get a buf of {} bytes at {:#x} of the {}: {}", area.len, area.addr, area.mmap->describe(), why));
   }
   return *buf;
 }

@@ -133,7 +133,9 @@ void MmapObject::end_with(Call call) {
     wait_for(call);
   } catch (const Error& error) {
     if (error.status() != Status::not_permitted) throw;
-    throw Error(error.status(), error.what() + BufList::describe(is_of(*mmap_)));
+    const std::string bufs = BufList::describe(is_of(*mmap_));
+    throw Error(error.status(),
+                error.what() + (bufs.empty() ? ": tasks in flight have them; wait for the tasks" : bufs));
   }
 }
 

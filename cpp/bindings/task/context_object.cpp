@@ -157,7 +157,9 @@ void ContextObject::drop_all() {
 }
 
 void ContextObject::refuse_task(Status status, std::size_t kind, std::string_view name) const {
-  raise(status, context_->explain_allocation(status, kind, name));
+  const bool have_batches = status == Status::no_memory && tasks_.has_batches();
+  raise(status, context_->explain_allocation(status, kind, name) +
+                    (have_batches ? "; batches in flight have tasks until their end" : ""));
 }
 
 void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextState previous,

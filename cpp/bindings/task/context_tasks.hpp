@@ -80,6 +80,7 @@ class ContextTasks {
   /// A batch, which has no Python objects of its tasks, is in flight from now on; may throw std::bad_alloc.
   void add_batch(const MemoryHolder& batch) { batches_.push_back(&batch); }
   void remove_batch(const MemoryHolder& batch) noexcept { std::erase(batches_, &batch); }
+  bool has_batches() const noexcept { return !batches_.empty(); }
   /// The descriptions of tasks in flight, then of batches, of at most limit of them; the newest task first.
   py::list describe_in_flight(std::size_t limit) const;
   /// Gives the slot of a completed task back whose await was cancelled, or that only asyncio has: asyncio may keep the

@@ -110,8 +110,9 @@ std::vector<const Buf*> LibraryTaskObject::lent_bufs() const {
 Buf* LibraryTaskObject::take_own_buf(std::size_t place) {
   OperandValue& operand = operands_[place];
   const Operand& what = traits_.operands[place];
-  const Area area = area_of(operand.object, *context().context().device(), what.parameter);
-  operand.own = &context().area_bufs().get(area, what.type == OperandType::source);
+  const bool is_source = what.type == OperandType::source;
+  const Area area = area_of(operand.object, *context().context().device(), what.parameter, !is_source);
+  operand.own = &context().area_bufs().get(area, is_source);
   has_own_bufs_ = true;
   return operand.own;
 }

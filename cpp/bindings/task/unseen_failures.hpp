@@ -7,9 +7,9 @@
 
 namespace pydoca::bindings {
 
-/// What can fail without a caller that waits: a task, an instance of a graph, a batch. A failure of which no code asks is
-/// logged once: when its object ends, when it is freed or submitted again, or when the interpreter ends. Every member
-/// needs the GIL.
+/// What can fail without a caller that waits: a task, an instance of a graph, a batch. A failure of which no code asks
+/// is logged once: when its object ends, when it is freed or submitted again, or when the interpreter ends. Every
+/// member needs the GIL.
 class Unseen {
  public:
   /// Whether it has failed, and no code has asked for the outcome.

@@ -544,3 +544,20 @@ def test_a_comparison_may_change_the_callbacks(run, rig, of, action):
         assert len(calls) == (101 if action == "add" else 0)
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"fn": None}, "fn must be callable, and NoneType is not"),
+        ({"fn": print, "context": 5}, r"context must be a contextvars\.Context, not int"),
+    ],
+)
+def test_a_callback_that_cannot_be_called_is_refused(run, rig, arguments, message):
+    async def main():
+        future = rig.copy().as_future()
+        with pytest.raises(TypeError, match=message):
+            future.add_done_callback(**arguments)
+        await future
+
+    run(main())

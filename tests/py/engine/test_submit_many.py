@@ -90,6 +90,27 @@ def test_tasks_of_several_contexts_are_all_posted(rig):
         rig.pe.run_until(both, 20)
 
 
+def test_a_task_that_was_never_submitted_has_no_outcome(rig):
+    tasks, _ = idle_tasks(rig, 2)
+    assert rig.pe.submit_many(tasks[:1]).tolist() == [Status.SUCCESS]
+    end(rig)
+    assert rig.pe.statuses(tasks).tolist() == [Status.SUCCESS, Status.BAD_STATE]
+
+
+def test_what_was_submitted_before_an_interrupt_is_posted(rig, monkeypatch):
+    def interrupt(*_arguments, **_keywords):
+        raise KeyboardInterrupt
+
+    tasks, targets = idle_tasks(rig, 4)
+    tasks[3].free()
+    monkeypatch.setattr(pydoca.BadStateError, "__init__", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        rig.pe.submit_many(tasks)
+    monkeypatch.undo()
+    end(rig)
+    assert all(bytes(target) == bytes(rig.data) for target in targets[:3])
+
+
 @pytest.mark.parametrize("call", ["submit_many", "statuses"])
 def test_a_wrong_item_is_named_before_any_submission(rig, make_rig, call):
     tasks, _ = idle_tasks(rig)

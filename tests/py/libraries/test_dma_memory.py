@@ -156,7 +156,7 @@ def test_the_bufs_are_there_in_flight_only(areas):
     assert areas.dst.num_bufs == 0
     task.submit(pydoca.SubmitFlags.NONE)
     assert (areas.src.num_bufs, areas.dst.num_bufs) == (1, 1)
-    with pytest.raises(pydoca.NotPermittedError):
+    with pytest.raises(pydoca.NotPermittedError, match="tasks in flight have them; wait for the tasks"):
         areas.dst.stop()
     areas.rig.release()
     task.wait()
@@ -221,6 +221,12 @@ def of_another_device(_areas):
     return array
 
 
+def released(areas):
+    view = memoryview(areas.target)
+    view.release()
+    return view
+
+
 REFUSED = {
     "text": (lambda areas: "memory", TypeError, "a pydoca.Buf, a pydoca.Mmap, or memory"),
     "a number": (lambda areas: 5, TypeError, "needed, not int"),
@@ -229,7 +235,8 @@ REFUSED = {
     "memory without a map": (lambda areas: bytearray(8), pydoca.InvalidValueError, "no started map of the device"),
     "memory of another device": (of_another_device, pydoca.InvalidValueError, "no started map of the device"),
     "an array with gaps": (lambda areas: areas.target[::2], pydoca.InvalidValueError, "contiguous"),
-    "nothing": (lambda areas: areas.target[:0], pydoca.InvalidValueError, "0 bytes"),
+    "nothing": (lambda areas: areas.target[:0], pydoca.InvalidValueError, "0 bytes .* give at least 1 byte"),
+    "a view that was released": (released, pydoca.InvalidValueError, "does not give its bytes: operation forbidden"),
 }
 
 
@@ -250,6 +257,15 @@ def test_it_refuses(areas, name, place):
         submit_with(task, place, operands[place])
     operands.clear()
     of_another_device.kept = None
+    areas.require_idle()
+
+
+def test_it_does_not_write_to_a_read_only_view(areas):
+    before = bytes(areas.target)
+    with pytest.raises(pydoca.InvalidValueError, match="dst: this memoryview is read-only; give memory that may be"):
+        areas.dma.memcpy(areas.src, memoryview(areas.target).toreadonly())
+    assert bytes(areas.target) == before
+    areas.dma.memcpy(memoryview(areas.target).toreadonly(), areas.dst).wait()
     areas.require_idle()
 
 
