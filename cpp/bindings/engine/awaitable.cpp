@@ -22,7 +22,7 @@ namespace {
 
 /// The longest delay for Python's signal handlers, and for threads that want the GIL.
 constexpr std::chrono::milliseconds slice{10};
-constexpr std::size_t batch = 64;
+constexpr std::size_t batch_size = 64;
 
 void run_signal_handlers() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -46,7 +46,7 @@ class Wait {
   void until(const std::function<bool()>& done) {
     if (sim::VirtualTime::is_on()) return until_in_virtual_time(done);
     while (!done()) {
-      const bool advanced = engine_.drain(batch) != 0 || engine_.progress();
+      const bool advanced = engine_.drain(batch_size) != 0 || engine_.progress();
       now_ = Steady::now();
       if (advanced) {
         end_look();
@@ -63,7 +63,7 @@ class Wait {
     const auto now = sim::VirtualTime::now();
     const auto end = end_ == Steady::time_point::max() ? std::chrono::nanoseconds::max() : now + (end_ - now_);
     while (!done()) {
-      if (engine_.drain(batch) != 0) continue;
+      if (engine_.drain(batch_size) != 0) continue;
       engine_.engine().request_notification();
       sim::Wake wake{};
       const int handle = engine_.engine().notification_handle();
@@ -71,7 +71,7 @@ class Wait {
       engine_.engine().clear_notification();
       run_signal_handlers();
       if (wake == sim::Wake::stuck) raise_stuck(std::string(what_));
-      if (wake == sim::Wake::due && engine_.drain(batch) == 0 && !done()) raise_time_out();
+      if (wake == sim::Wake::due && engine_.drain(batch_size) == 0 && !done()) raise_time_out();
     }
   }
 
