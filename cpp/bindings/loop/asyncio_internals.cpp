@@ -97,9 +97,9 @@ bool is_running_loop_mark(const py::object& mark) {
   // there.
   static std::uint64_t known_version = 0;
   static PyObject* known_mark = nullptr;
-  PyObject* const state = PyThreadState_GetDict();
-  if (state == nullptr) return false;
-  const std::uint64_t version = reinterpret_cast<const PyDictObject*>(state)->ma_version_tag;
+  PyObject* const dict = PyThreadState_GetDict();
+  if (dict == nullptr) return false;
+  const std::uint64_t version = reinterpret_cast<const PyDictObject*>(dict)->ma_version_tag;
   if (version != known_version) [[unlikely]] {
     const py::object found = running_loop_mark();
     if (!are_used()) return found.is(mark);
