@@ -95,15 +95,15 @@ py::object running_loop_mark() {
 bool is_running_loop_mark(const py::object& mark) {
   // A dict's version is another one after each change, and no two dicts share one. The mark lives as long as it is
   // there.
-  static std::uint64_t known_version = 0;
+  static std::uint64_t known_tag = 0;
   static PyObject* known_mark = nullptr;
   PyObject* const dict = PyThreadState_GetDict();
   if (dict == nullptr) return false;
-  const std::uint64_t version = reinterpret_cast<const PyDictObject*>(dict)->ma_version_tag;
-  if (version != known_version) [[unlikely]] {
+  const std::uint64_t tag = reinterpret_cast<const PyDictObject*>(dict)->ma_version_tag;
+  if (tag != known_tag) [[unlikely]] {
     const py::object found = running_loop_mark();
     if (!are_used()) return found.is(mark);
-    known_version = version;
+    known_tag = tag;
     known_mark = found.ptr();
   }
   return mark.ptr() == known_mark;
