@@ -162,7 +162,7 @@ void TaskFuture::add_done_callback(py::object function, py::object variables) {
 
 std::size_t TaskFuture::remove_done_callback(const py::object& function) {
   require_thread("remove_done_callback of a future");
-  // To compare them runs Python code, which may change the list, or end the wait.
+  // Comparing them runs Python code, which may change the list, or end the wait.
   std::vector<Callback> unwanted = callbacks_;
   std::erase_if(unwanted, [&](const Callback& other) { return !other.function.equal(function); });
   const std::size_t removed = std::erase_if(callbacks_, [&](const Callback& other) {

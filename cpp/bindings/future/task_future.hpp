@@ -44,8 +44,8 @@ class TaskFuture final : public TaskWatch {
   const py::object& message() const noexcept { return message_; }
   std::string describe() const;
 
-  /// False once it is done. message: None, or what CancelledError shall say; a second call with the message of the
-  /// first is no second cancellation, because anyio repeats its own in every turn of the loop.
+  /// False once it is done. message: None, or the text of the CancelledError. A second call with the text of the first
+  /// one changes nothing: anyio cancels again in every turn of the loop, with the same text.
   bool cancel(const py::object& message);
   /// The engine's drain_timeout is over, or a second cancellation has come.
   void stop_draining();

@@ -20,14 +20,14 @@ std::vector<TaskObject*> all_of(const EngineObject& engine, const TasksOfEngine&
   return objects;
 }
 
-/// Throws any error but the data path's, such as that of Ctrl-C: what was submitted before is posted then.
-Status try_to_submit(TaskObject& task, SubmitFlags flags) {
+/// Throws any error but the data path's, such as that of Ctrl-C; with posts, what was submitted before is posted then.
+Status try_to_submit(TaskObject& task, SubmitFlags flags, bool posts) {
   try {
     task.submit(flags, false);
     return Status::success;
   } catch (py::error_already_set& error) {
     if (!is_docas(error)) {
-      task.context().context().flush_tasks();
+      if (posts) task.context().context().flush_tasks();
       throw;
     }
     return static_cast<Status>(py::int_(error.value().attr("status")).cast<std::uint32_t>());
@@ -48,13 +48,14 @@ py::object array_of(std::size_t size, const StatusOf& status_of) {
 py::object submit_many(EngineObject& engine, py::handle tasks, SubmitFlags flags) {
   const TasksOfEngine given(engine, tasks, "submit_many");
   const std::vector<TaskObject*> objects = all_of(engine, given, "submit_many");
+  const bool posts = has(flags, SubmitFlags::flush);
   const auto unflushed =
       static_cast<SubmitFlags>(static_cast<std::uint32_t>(flags) & ~static_cast<std::uint32_t>(SubmitFlags::flush));
   return array_of(objects.size(), [&](std::size_t i) {
     TaskObject& task = *objects[i];
     const bool is_last = i + 1 == objects.size() || &objects[i + 1]->context() != &task.context();
-    const Status status = try_to_submit(task, is_last ? flags : unflushed);
-    if (status != Status::success && is_last && has(flags, SubmitFlags::flush)) task.context().context().flush_tasks();
+    const Status status = try_to_submit(task, is_last ? flags : unflushed, posts);
+    if (status != Status::success && is_last && posts) task.context().context().flush_tasks();
     return status;
   });
 }

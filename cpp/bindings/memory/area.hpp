@@ -26,9 +26,10 @@ void require_started(const Mmap& map, std::string_view what);
 bool is_memory(PyObject* object) noexcept;
 
 /// All of an Mmap, or the memory of an object with the buffer protocol, which lies in a started map of the device. name
-/// is the operand's, for messages. is_written: whether the operation writes to it; the permissions of the map are left
-/// to the device, as with bufs. Throws bad_state for a map that is not started, invalid_value for memory that no map
-/// has, that is not contiguous, or that is read-only and written.
+/// is the operand's, for messages. is_written: whether the operation writes to it; the device checks the permissions of
+/// the map, as it does for bufs.
+/// Throws bad_state for a map that is not started. Throws invalid_value for memory that no map has or that is not
+/// contiguous, and for read-only memory that is written.
 Area area_of(const py::object& memory, const Device& device, const char* name, bool is_written);
 
 /// Bufs over areas, for a context's tasks in flight. Getting and dropping one allocates nothing, unless more are out

@@ -391,7 +391,7 @@ void TaskObject::add_done_callback(py::object callback) {
 }
 
 std::size_t TaskObject::remove_done_callback(const py::object& callback) {
-  // To compare them runs Python code, which may change the list.
+  // Comparing them runs Python code, which may change the list.
   std::vector<py::object> unwanted = done_callbacks_;
   std::erase_if(unwanted, [&](const py::object& other) { return !other.equal(callback); });
   return std::erase_if(done_callbacks_, [&](const py::object& other) {

@@ -97,7 +97,8 @@ def test_a_task_that_was_never_submitted_has_no_outcome(rig):
     assert rig.pe.statuses(tasks).tolist() == [Status.SUCCESS, Status.BAD_STATE]
 
 
-def test_what_was_submitted_before_an_interrupt_is_posted(rig, monkeypatch):
+@pytest.mark.parametrize("flags", [SubmitFlags.FLUSH, SubmitFlags.NONE])
+def test_what_was_submitted_before_an_interrupt_is_posted_as_asked(rig, monkeypatch, flags):
     def interrupt(*_arguments, **_keywords):
         raise KeyboardInterrupt
 
@@ -105,8 +106,11 @@ def test_what_was_submitted_before_an_interrupt_is_posted(rig, monkeypatch):
     tasks[3].free()
     monkeypatch.setattr(pydoca.BadStateError, "__init__", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        rig.pe.submit_many(tasks)
+        rig.pe.submit_many(tasks, flags)
     monkeypatch.undo()
+    if flags == SubmitFlags.NONE:
+        assert not rig.pe.progress()
+        rig.release()
     end(rig)
     assert all(bytes(target) == bytes(rig.data) for target in targets[:3])
 

@@ -59,7 +59,7 @@ def test_a_free_threaded_build_is_refused():
 
 @pytest.mark.skipif(FREE_THREADED is None, reason="no free-threaded interpreter is installed")
 def test_a_real_free_threaded_build_is_refused():
-    """With the package in its path, for which pip installs no module."""
+    """It finds the package in its path; pip installs none for it."""
     site = Path(pydoca.__file__).parents[1]
     ended = run(FREE_THREADED, "-c", f"import sys; sys.path.append({str(site)!r}); import pydoca")
     assert ended.returncode == 1
