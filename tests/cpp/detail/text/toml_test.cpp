@@ -37,10 +37,15 @@ TEST(TomlTest, WhatIsNotTomlHasItsPlace) {
   for (const auto& [text, place] :
        {std::pair("a = 1\n[[function]\n", "(at line 2, column 12)"),
         std::pair("a = 1\na = 2\n", "(at line 2, column 5)"), std::pair("a = 99999999999999999999\n", "(at line 1"),
-        std::pair("\xff\xfe", "(at line 1"), std::pair("a = \"\x01\"", "(at line 1"), std::pair("=", "(at line 1")}) {
+        std::pair("\xff\xfe", "(at line 1"), std::pair("a = \"\x01\"", "(at line 1"), std::pair("=", "(at line 1"),
+        std::pair("a = 1\nb = 2\u00e9", "(at line 2, column 6)"), std::pair("\u032a", "(at line 1")}) {
     EXPECT_EQ(thrown_by([&] { static_cast<void>(parse_toml(text)); }), Status::invalid_value) << text;
     EXPECT_THAT(reason_of([&] { static_cast<void>(parse_toml(text)); }), HasSubstr(place));
   }
+}
+
+TEST(TomlTest, LettersMayFollowTheEndOfALine) {
+  EXPECT_EQ(text_of(parse_toml("a = 'x' # \u00e9\nb = \"\"\"\\\n  \u00a7\"\"\"\n")), "{'a': 'x', 'b': '\u00a7'}");
 }
 
 TEST(TomlTest, WhatIsTooMuchSaysSo) {
