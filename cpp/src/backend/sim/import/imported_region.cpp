@@ -6,11 +6,11 @@
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/thread/crash_point.hpp"
+#include "detail/thread/looks.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -78,8 +78,8 @@ void ImportedRegion::leave() noexcept {
     return;  // a forked child leaves its parent's connections alone
   }
   revocation_page_->close(RevocationPage::withdrawn);
-  for (int looks = 0; !revocation_page_->is_empty() && looks < leave_looks; ++looks) {
-    ::sched_yield();
+  detail::Looks looks(leave_looks);
+  while (!revocation_page_->is_empty() && looks.wait_for_next()) {
   }
   detail::crash_point();
   revocation_page_->say_goodbye();

@@ -8,11 +8,11 @@
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/thread/crash_point.hpp"
+#include "detail/thread/looks.hpp"
 #include "detail/time/turn_point.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <sched.h>
 #include <string>
 #include <string_view>
 #include <sys/resource.h>
@@ -288,15 +288,15 @@ Status Exporter::withdraw(const Export& what) noexcept {
   if (entries_[what.slot].live && entries_[what.slot].epoch == what.epoch) {
     end(entries_[what.slot]);
   }
+  detail::Looks looks(withdraw_looks);
   // When another export uses the slot, this one has ended.
-  for (int looks = 1; !entries_[what.slot].live && !retire(entries_[what.slot], looks % looks_per_process == 0);
-       ++looks) {
-    if (looks == withdraw_looks) {
+  while (!entries_[what.slot].live && !retire(entries_[what.slot], looks.count() % looks_per_process == 0)) {
+    lock.unlock();
+    const bool more = looks.wait_for_next();  // an importer that leaves notifies nothing, which keeps leaving cheap
+    lock.lock();
+    if (!more) {
       return Status::again;
     }
-    lock.unlock();
-    ::sched_yield();  // an importer that leaves a revocation page notifies nothing, which keeps leaving cheap
-    lock.lock();
   }
   return Status::success;
 }
