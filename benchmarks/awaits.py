@@ -1,8 +1,8 @@
 """The cost of awaits that need not wait, and of what they need, each beside the same of Python alone.
 
-The row "bare" is a copy that bare_copy makes, an extension that does nothing else, between the same places each time:
-what an awaited copy costs Python itself. `cmake --preset bench && cmake --build --preset bench` in cpp/ builds it, and
-the row is left out without it.
+The rows "bare" are of extensions that do nothing else: bare_copy copies between the same places, bare_word sets a word
+and waits for it. They are what the same costs Python itself. `cmake --preset bench && cmake --build --preset bench` in
+cpp/ builds them, and their rows are left out without them.
 
 With interpreters as arguments (`benchmarks/awaits.py python3.11 python3.13`), measures in turns under each of them
 that has pydoca, and compares them with the first: awaits should take the same time with each Python. `--loop uvloop`
@@ -33,8 +33,10 @@ OF_BATCHES = "await dma.memcpy_many, a row of 64 B"
 ROWS = 1000  # of a batch
 TARGET = 1.1  # times the first interpreter's, or asyncio's own loop's
 SIZE = 4096  # bytes
+NUMBER = 7  # any value, which an event has
 
-Stretches = dict[str, Callable[[int], Awaitable[float]]]  # by name: takes a number of operations, returns ns of one
+Stretch = Callable[[int], Awaitable[float]]  # takes a number of operations, returns the nanoseconds of one
+Stretches = dict[str, Stretch]  # by name
 
 
 async def measure(repetitions: int, count: int, only: str | None = None) -> dict[str, float]:
@@ -42,17 +44,23 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
     import pydoca
 
     device = pydoca.open_device("03:00.0", side="dpu")
-    event = pydoca.SyncEvent(device)
+    event, of_one_number = pydoca.SyncEvent(device), pydoca.SyncEvent(device)
     inventory = pydoca.BufInventory(2 * IN_FLIGHT + 2)
     maps = [device.mmap(pydoca.alloc(SIZE)) for _ in range(2)]
     async with (
         pydoca.ProgressEngine() as pe,
         pydoca.Dma(pe, device, num_tasks=IN_FLIGHT) as dma,
         event.as_context(pe) as context,
+        of_one_number.as_context(pe) as has_number,
     ):
+        await has_number.notify_set(NUMBER)
+        blocking = pydoca.SyncEvent(device)
+        blocking.start()
         stretches = floors() | copies_of_new_bufs(dma, inventory, *maps)
         stretches |= copies(dma, inventory.get_by_data(maps[0]), inventory.get_by_addr(maps[1])) | bare_copies()
         stretches |= in_flight(pe, dma, inventory, *maps) | waits(context)
+        wait, until = sides(blocking.update_set, blocking.wait_eq, has_number.wait_eq)
+        stretches |= {"set an event and wait": wait, "set an event and await": until} | bare_sides()
         stretches[OF_BATCHES] = stretch_of_batches(dma, device)
         if only:
             return {only: await stretches[only](count)}
@@ -156,13 +164,20 @@ def copies(dma: Any, src: Any, dst: Any) -> Stretches:
     return {"await dma.memcpy, 4 KiB": same_bufs, "await a task submitted again, 4 KiB": submitted_again}
 
 
-def bare_copies() -> Stretches:
-    """The same copies with bare_copy; nothing where this interpreter has none."""
+def bare_extension(name: str) -> Any:
+    """None where this interpreter has none."""
     sys.path.append(str(PROGRAMS))
     try:
-        place = importlib.import_module("bare_copy").Place
+        return importlib.import_module(name)
     except ImportError:
+        return None
+
+
+def bare_copies() -> Stretches:
+    """The same copies with bare_copy; nothing where this interpreter has none."""
+    if (bare := bare_extension("bare_copy")) is None:
         return {}
+    place = bare.Place
     src, dst = place(bytearray(SIZE)), place(bytearray(SIZE))
 
     async def copy(count: int) -> float:
@@ -222,14 +237,45 @@ def waits(context: Any) -> Stretches:
         return (time.perf_counter_ns() - begin) / count
 
     async def wait_eq(count: int) -> float:
-        await context.notify_set(7)
+        await context.notify_set(NUMBER)
         wait_eq = context.wait_eq
         begin = time.perf_counter_ns()
         for _ in range(count):
-            await wait_eq(7)
+            await wait_eq(NUMBER)
         return (time.perf_counter_ns() - begin) / count
 
     return {"await context.notify_set": notify_set, "await context.wait_eq, true at once": wait_eq}
+
+
+def sides(
+    publish: Callable[[int], Any], wait: Callable[[int], Any], until: Callable[[int], Any]
+) -> tuple[Stretch, Stretch]:
+    """What one side of a round trip does: it publishes a number, and waits for one, which is there."""
+
+    async def blocking(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            publish(NUMBER)
+            wait(NUMBER)
+        return (time.perf_counter_ns() - begin) / count
+
+    async def awaited(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            publish(NUMBER)
+            await until(NUMBER)
+        return (time.perf_counter_ns() - begin) / count
+
+    return blocking, awaited
+
+
+def bare_sides() -> Stretches:
+    """The same with bare_word; nothing where this interpreter has none."""
+    if (bare := bare_extension("bare_word")) is None:
+        return {}
+    word = bare.Word(bytearray(8))
+    wait, until = sides(word.set, word.wait, word.until)
+    return {"set a bare word and wait": wait, "set a bare word and await": until}
 
 
 def floor_of(name: str) -> str:

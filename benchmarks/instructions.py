@@ -97,6 +97,10 @@ COUNTED = [
     Counted("awaits.py", "await dma.memcpy_many, a row of 64 B", 100_000),
     Counted("awaits.py", "await context.notify_set", 100_000),
     Counted("awaits.py", "await context.wait_eq, true at once", 100_000),
+    Counted("awaits.py", "set an event and wait", 100_000),
+    Counted("awaits.py", "set an event and await", 100_000),
+    Counted("awaits.py", "set a bare word and wait", 100_000),
+    Counted("awaits.py", "set a bare word and await", 100_000),
 ]
 
 
@@ -113,6 +117,7 @@ PARTS = (
         "Buf(Object|List|s::)|span_of|anonymous namespace.::get|reset_data_len|check_buf|Mmap|area_of|memory",
     ),
     ("checks of threads and states", "require_|check_thread|Quarantine"),
+    ("the event", "SyncEvent::|SyncEventObject::|Counter::"),
     ("checks of operands", "breaks_limit|are_beyond"),
     ("the await", "TaskAwaiter|AwaiterType|::await|running_loop|LoopTurn"),
     ("submission", "submit|take_off|set_operands"),
