@@ -102,20 +102,16 @@ py::int_ to_index(py::handle value, std::string_view what) {
 /// Null, without a Python error, unless value is an int in that range.
 std::optional<std::uint64_t> find_u64(py::handle value) {
   const std::uint64_t result = PyLong_AsUnsignedLongLong(value.ptr());
-  if (result != ~std::uint64_t{0} || PyErr_Occurred() == nullptr) [[likely]] {
-    return result;
-  }
+  if (result != ~std::uint64_t{0} || PyErr_Occurred() == nullptr) return result;
   PyErr_Clear();
   return std::nullopt;
 }
 
 }  // namespace
 
-std::uint64_t to_u64(py::handle value, std::string_view what) {
-  // The fast path: value is nearly always an int.
-  if (const auto result = find_u64(value)) [[likely]] {
-    return *result;
-  }
+std::uint64_t to_u64_slowly(py::handle value, std::string_view what) {
+  PyErr_Clear();
+  if (const auto result = find_u64(value)) return *result;
   const py::int_ number = to_index(value, what);
   if (const auto result = find_u64(number)) return *result;
   refuse_number(number, what, 0, UINT64_MAX);

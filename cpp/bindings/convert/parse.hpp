@@ -41,8 +41,15 @@ std::string to_utf8(py::handle text);
 /// A bool. Throws TypeError for any other type; what names the argument in the error.
 bool to_bool(py::handle value, std::string_view what);
 
-/// An integer (any object with __index__) in 0..2^64-1. what names the argument in the error.
-std::uint64_t to_u64(py::handle value, std::string_view what);
+/// What to_u64() does about values that are rare. Drops a Python error.
+std::uint64_t to_u64_slowly(py::handle value, std::string_view what);
+
+/// An integer (any object with __index__) in 0..2^64-1. what names the argument in the error; a const char* is measured
+/// only then.
+std::uint64_t to_u64(py::handle value, const auto& what) {
+  const std::uint64_t result = PyLong_AsUnsignedLongLong(value.ptr());
+  return result != ~std::uint64_t{0} ? result : to_u64_slowly(value, what);
+}
 
 /// A count or number in least..most. Throws TypeError for a bool.
 std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least = 0, std::uint32_t most = UINT32_MAX);

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace pydoca::bindings {
 
 namespace {
 
+/// Idle ones. Each has one reference, which is the list's, so that the garbage collector may go on seeing it.
 struct FreeErrors {
   std::array<PyStopIterationObject*, 16> errors{};
   std::size_t count = 0;
@@ -37,9 +39,9 @@ void recycle(PyObject* object) {
     base()->tp_dealloc(object);
     return;
   }
-  PyObject_GC_UnTrack(object);
-  Py_CLEAR(error->value);
+  Py_SET_REFCNT(object, 1);  // before the end of the value, which may have the garbage collector run
   free_errors.errors[free_errors.count++] = error;
+  Py_XDECREF(std::exchange(error->value, nullptr));
 }
 
 PyTypeObject make_stop_type() {
@@ -60,10 +62,16 @@ PyStopIterationObject* allocate_error(PyTypeObject* type) noexcept {
   if (free_errors.count == 0) {
     return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args(), nullptr));
   }
-  PyStopIterationObject* const error = free_errors.errors[--free_errors.count];
-  _Py_NewReference(reinterpret_cast<PyObject*>(error));
-  PyObject_GC_Track(error);
-  return error;
+  return free_errors.errors[--free_errors.count];
+}
+
+/// Takes the reference.
+void raise_error(PyObject* error) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(error);
+#else
+  PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(error))), error, nullptr);
+#endif
 }
 
 /// Whether a trace function, or a tool of sys.monitoring, is told of exceptions. Debuggers recognise the end of an
@@ -98,7 +106,7 @@ void set_stop_iteration(const py::object& value) noexcept {
   PyStopIterationObject* const error = type != nullptr ? allocate_error(type) : nullptr;
   if (error != nullptr) {
     Py_XSETREF(error->value, Py_NewRef(value.ptr()));
-    PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(type)), reinterpret_cast<PyObject*>(error), nullptr);
+    raise_error(reinterpret_cast<PyObject*>(error));
   }
 }
 

@@ -63,7 +63,7 @@ detail::Violation too_large(const char* operand, std::uint64_t value) noexcept {
 
 }  // namespace
 
-bool is_wait_mask(std::uint64_t mask) noexcept { return group_of(mask) != no_group; }
+bool is_wait_mask(std::uint64_t mask) noexcept { return mask == ~std::uint64_t{0} || group_of(mask) != no_group; }
 
 SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, SyncEventOperation operation) noexcept
     : Task(context, pool), operation_(operation) {}
