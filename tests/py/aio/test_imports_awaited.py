@@ -89,11 +89,11 @@ def test_the_loop_goes_on_while_the_owner_is_stopped(run, pe, card, owner, kind)
 
 
 def test_many_imports_wait_for_room_with_a_stopped_owner(run, pe, card, owner):
-    """The imports are more than the backlog of the owner's socket takes."""
+    """The imports are more than the 128 that the backlog of the owner's socket takes."""
 
     async def main():
         owner.freeze()
-        pending = [begin(pe, card, owner, "own") for _ in range(200)]
+        pending = [begin(pe, card, owner, "own") for _ in range(140)]
         gathered = asyncio.gather(*(asyncio.ensure_future(one) for one in pending))
         await asyncio.sleep(0.01)
         owner.go_on()
