@@ -18,6 +18,7 @@
 #include <map>
 #include <poll.h>
 #include <string>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -176,9 +177,11 @@ TEST_F(FabricTrace, StopsInAForkedChildOnlyInTheParent) {
   EXPECT_EQ(running->processes().size(), 1U);
 }
 
-/// Answers tracers, one after another, with files that are not recordings.
-int answer_with_other_files(const std::string& fabric) {
+/// Answers tracers, one after another, with files that are not recordings. Counts the event once it listens: the
+/// address is there earlier, and refuses.
+int answer_with_other_files(const std::string& fabric, const detail::Fd& listens) {
   const ListeningSocket socket = listen_at_new(fabric_address(fabric, member_purpose, "hostile"), 4);
+  ::eventfd_write(listens.get(), 1);
   std::vector<detail::Fd> files;
   files.emplace_back(::memfd_create("unsealed", MFD_CLOEXEC));
   files.emplace_back(::memfd_create("empty", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -201,8 +204,10 @@ int answer_with_other_files(const std::string& fabric) {
 }
 
 TEST_F(FabricTrace, IgnoresFilesThatAreNotRecordings) {
-  ChildProcess peer([this] { return answer_with_other_files(fabric_); });
-  ASSERT_TRUE(comes_true([this] { return !addresses_of(fabric_, member_purpose).empty(); }));
+  const detail::Fd listens(::eventfd(0, EFD_CLOEXEC));
+  ChildProcess peer([&] { return answer_with_other_files(fabric_, listens); });
+  pollfd listening{.fd = listens.get(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&listening, 1, 10000), 1);
   for (int file = 0; file < 3; ++file) {
     const auto running = Trace::start();
     running->stop();
