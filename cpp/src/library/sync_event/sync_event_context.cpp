@@ -10,9 +10,8 @@
 #include "detail/text/enumerators.hpp"
 #include "detail/time/turn_point.hpp"
 #include "library/set_operand.hpp"
+#include "library/sync_event/wait_mask.hpp"
 
-#include <array>
-#include <bit>
 #include <cerrno>
 #include <sys/epoll.h>
 #include <utility>
@@ -20,25 +19,6 @@
 namespace pydoca {
 
 namespace {
-
-constexpr std::uint8_t no_group = 0xff;
-
-/// Numbers the masks: 0, then runs of 1, 2, 4 and 8 bytes of 0xFF by their place.
-constexpr std::uint8_t group_of(std::uint64_t mask) noexcept {
-  if (mask == 0) {
-    return 0;
-  }
-  const int first = std::countr_zero(mask);
-  const int length = std::countr_one(mask >> first);
-  const bool is_run = first % 8 == 0 && first + length + std::countl_zero(mask) == 64;
-  if (!is_run || (length != 8 && length != 16 && length != 32 && length != 64)) {
-    return no_group;
-  }
-  constexpr std::array<std::uint8_t, 4> groups_before{1, 9, 16, 21};  // 8, 7, 5 places for the shorter ones
-  return static_cast<std::uint8_t>(
-      groups_before[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(length) / 8))] + first / 8);
-}
-static_assert(group_of(~std::uint64_t{0}) == 21 && group_of(0xff) == 1 && group_of(0xffffff) == no_group);
 
 bool is_wait(SyncEventOperation operation) noexcept { return operation >= SyncEventOperation::wait_gt; }
 
@@ -63,7 +43,10 @@ detail::Violation too_large(const char* operand, std::uint64_t value) noexcept {
 
 }  // namespace
 
-bool is_wait_mask(std::uint64_t mask) noexcept { return mask == ~std::uint64_t{0} || group_of(mask) != no_group; }
+/// Nearly every wait is for all bits, and needs no number.
+bool is_wait_mask(std::uint64_t mask) noexcept {
+  return mask == ~std::uint64_t{0} || library::group_of(mask) != library::no_group;
+}
 
 SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, SyncEventOperation operation) noexcept
     : Task(context, pool), operation_(operation) {}
@@ -383,7 +366,7 @@ void library::SyncEventContext::post_wait(SyncEventTask& task) noexcept {
     append_done(task, task.outcome_of(last_));
     return;
   }
-  task.group_ = group_of(task.mask_);
+  task.group_ = library::group_of(task.mask_);
   waits_->insert(task);
   task.pending_ = true;
   expect_change();
