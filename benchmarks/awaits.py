@@ -13,12 +13,15 @@ import argparse
 import asyncio
 import importlib
 import json
+import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
 from array import array
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -27,13 +30,15 @@ from print_report import PROGRAMS, Figure, arguments_of, print_report
 FLOOR = "await a future that is done"
 FLOOR_OF_BUFS = "make an object, and drop it"
 FLOOR_IN_FLIGHT = "one of 64 futures, set by one call"
-FLOORS = (FLOOR, FLOOR_OF_BUFS, FLOOR_IN_FLIGHT)
+FLOOR_OF_MESSAGES = "send 64 B by a socket, and receive them"
+FLOORS = (FLOOR, FLOOR_OF_BUFS, FLOOR_IN_FLIGHT, FLOOR_OF_MESSAGES)
 IN_FLIGHT = 64
 OF_BATCHES = "await dma.memcpy_many, a row of 64 B"
 ROWS = 1000  # of a batch
 TARGET = 1.1  # times the first interpreter's, or asyncio's own loop's
 SIZE = 4096  # bytes
 NUMBER = 7  # any value, which an event has
+MESSAGE = bytes(64)
 
 Stretch = Callable[[int], Awaitable[float]]  # takes a number of operations, returns the nanoseconds of one
 Stretches = dict[str, Stretch]  # by name
@@ -52,6 +57,7 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
         pydoca.Dma(pe, device, num_tasks=IN_FLIGHT) as dma,
         event.as_context(pe) as context,
         of_one_number.as_context(pe) as has_number,
+        both_ends(pe, device) as ends,
     ):
         await has_number.notify_set(NUMBER)
         blocking = pydoca.SyncEvent(device)
@@ -62,6 +68,7 @@ async def measure(repetitions: int, count: int, only: str | None = None) -> dict
         wait, until = sides(blocking.update_set, blocking.wait_eq, has_number.wait_eq)
         stretches |= {"set an event and wait": wait, "set an event and await": until} | bare_sides()
         stretches[OF_BATCHES] = stretch_of_batches(dma, device)
+        stretches |= messages(*ends)
         if only:
             return {only: await stretches[only](count)}
         best = dict.fromkeys(stretches, float("inf"))
@@ -247,6 +254,52 @@ def waits(context: Any) -> Stretches:
     return {"await context.notify_set": notify_set, "await context.wait_eq, true at once": wait_eq}
 
 
+@asynccontextmanager
+async def both_ends(pe: Any, device: Any) -> AsyncIterator[tuple[Any, Any]]:
+    """The two ends of a comch connection, in this process and on one engine."""
+    import pydoca
+
+    name = f"awaits-{os.getpid()}"
+    host = pydoca.open_device("0b:00.0", side="host")
+    async with (
+        pydoca.comch.Server(pe, device, device.open_representor("0b:00.0"), name) as server,
+        pydoca.comch.Client(pe, host, name) as client,
+    ):
+        yield client, await server.accept()
+
+
+def messages(near: Any, far: Any) -> Stretches:
+    """A message from one end to the other, and what Python takes for the same by a socket."""
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    async def by_socket(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            one.send(MESSAGE)
+            other.recv(256)
+        return (time.perf_counter_ns() - begin) / count
+
+    async def blocking(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            near.send(MESSAGE).wait()
+            far.recv().wait()
+        return (time.perf_counter_ns() - begin) / count
+
+    async def awaited(count: int) -> float:
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            await near.send(MESSAGE)
+            await far.recv()
+        return (time.perf_counter_ns() - begin) / count
+
+    return {
+        FLOOR_OF_MESSAGES: by_socket,
+        "send a comch message, and wait for it": blocking,
+        "send a comch message, and await it": awaited,
+    }
+
+
 def sides(
     publish: Callable[[int], Any], wait: Callable[[int], Any], until: Callable[[int], Any]
 ) -> tuple[Stretch, Stretch]:
@@ -282,6 +335,8 @@ def floor_of(name: str) -> str:
     """The floor of the figure with that name."""
     if name.startswith("get_by_data"):
         return FLOOR_OF_BUFS
+    if name.startswith("send a comch"):
+        return FLOOR_OF_MESSAGES
     return FLOOR_IN_FLIGHT if name.startswith("one of 64 in flight") else FLOOR
 
 

@@ -101,6 +101,8 @@ COUNTED = [
     Counted("awaits.py", "set an event and await", 100_000),
     Counted("awaits.py", "set a bare word and wait", 100_000),
     Counted("awaits.py", "set a bare word and await", 100_000),
+    Counted("awaits.py", "send a comch message, and wait for it", 50_000),
+    Counted("awaits.py", "send a comch message, and await it", 50_000),
 ]
 
 

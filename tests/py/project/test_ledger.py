@@ -223,8 +223,15 @@ AWAITS = [
     "set an event and wait",
     "set an event and await",
     "await dma.memcpy_many, a row of 64 B",
+    "send a comch message, and wait for it",
+    "send a comch message, and await it",
 ]
-FLOORS = ["await a future that is done", "make an object, and drop it", "one of 64 futures, set by one call"]
+FLOORS = [
+    "await a future that is done",
+    "make an object, and drop it",
+    "one of 64 futures, set by one call",
+    "send 64 B by a socket, and receive them",
+]
 
 
 def rows_of_awaits(*options):
