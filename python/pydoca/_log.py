@@ -76,6 +76,7 @@ class _Intake:
 
     def __init__(self) -> None:
         self.ring = _core.LogRing(_CAPACITY)
+        _core.log_set_intake(self.ring)
         self.sinks = [_core.LogSink.ring(engine, self.ring) for engine in (False, True)]
         self.reported = 0
         self.draining = threading.Lock()

@@ -1,6 +1,7 @@
 #include <pydoca/comch.hpp>
 
 #include "call/keywords.hpp"
+#include "call/raw_method.hpp"
 #include "call/reader.hpp"
 #include "comch/client_object.hpp"
 #include "comch/send_task_object.hpp"
@@ -10,6 +11,9 @@
 #include "engine/awaitable.hpp"
 
 #include <pybind11/stl.h>
+
+#include <array>
+#include <span>
 
 namespace pydoca::bindings {
 
@@ -55,20 +59,31 @@ void bind_counters(Class& type) {
                              "The number of bytes in the messages that have arrived.");
 }
 
-template <typename Class>
-void bind_messages(Class& type) {
-  type.def("send", &SendTaskObject::send, "data"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
-           "Allocates a task that sends data, and submits it unless submit is false. data is any object with the\n"
-           "buffer protocol; it may change as soon as this returns. Raises NoMemoryError when all num_send_tasks\n"
-           "are allocated, InvalidValueError above max_msg_size, ConnectionResetError when the other side is\n"
-           "gone, NotConnectedError when this side has closed.")
-      .def(
-          "recv", [](ConnectionObject& self) { return self.receive(false); },
+PyObject* send(PyObject* self, const std::array<PyObject*, 3>& given) {
+  const auto [data, user_data, submit] = given;
+  return SendTaskObject::send(object_of<ConnectionObject>(self), data, user_data, is_true(submit)).release().ptr();
+}
+
+template <bool iterating>
+PyObject* receive(PyObject* self) {
+  return object_of<ConnectionObject>(self).receive(iterating).release().ptr();
+}
+
+std::span<PyMethodDef> messages() {
+  static std::array methods{
+      raw_method<"send($self, /, data, *, user_data=None, submit=True)", &send>(
+          "Allocates a task that sends data, and submits it unless submit is false. data is any object with the\n"
+          "buffer protocol; it may change as soon as this returns. Raises NoMemoryError when all num_send_tasks\n"
+          "are allocated, InvalidValueError above max_msg_size, ConnectionResetError when the other side is\n"
+          "gone, NotConnectedError when this side has closed."),
+      raw_method<"recv($self, /)", &receive<false>>(
           "An awaitable, with wait(timeout), of the next message, as bytes. Waiters get messages in order; a\n"
           "wait that is given up takes no message. When the connection has ended, raises ConnectionResetError\n"
           "after the last message that arrived was received. Raises BadStateError when messages go to\n"
-          "on_message.")
-      .def("_next", [](ConnectionObject& self) { return self.receive(true); });
+          "on_message."),
+      raw_method<"_next($self, /)", &receive<true>>("What recv() returns, for an iteration."),
+  };
+  return methods;
 }
 
 template <typename Class>
@@ -95,7 +110,7 @@ void bind_comch_connection(py::module_& module) {
   py::classh<ConnectionObject> type(module, "Connection",
                                     "A link between a server and one client: reliable messages, in order, both ways.",
                                     collectable<ConnectionObject>());
-  bind_messages(type);
+  add_methods(type, messages());
   bind_connection_life(type);
   bind_counters(type);
   type.def_property_readonly(

@@ -74,7 +74,7 @@ void ClientObject::state_entered(ContextState state) {
   if (state == ContextState::starting) {
     connection_ = py::none();
   } else if (state == ContextState::running) {
-    connection_ = py::cast(std::make_shared<ConnectionObject>(self(), *client().connection()));
+    connection_ = ConnectionObject::make(self(), *client().connection());
   } else if (!connection_.is_none()) {
     auto& connection = connection_.cast<ConnectionObject&>();
     if (state == ContextState::stopping) {

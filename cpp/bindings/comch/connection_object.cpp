@@ -48,7 +48,12 @@ ConnectionObject* ConnectionObject::of(const comch::Connection& connection) noex
   return reinterpret_cast<ConnectionObject*>(static_cast<std::uintptr_t>(connection.user_data()));
 }
 
-py::object ConnectionObject::self() { return py::cast(this); }
+py::object ConnectionObject::make(py::object endpoint, comch::Connection& connection) {
+  const auto made = std::make_shared<ConnectionObject>(std::move(endpoint), connection);
+  py::object object = py::cast(made);
+  made->self_ = object;
+  return object;
+}
 
 std::uint64_t ConnectionObject::counter(comch::Counter counter) {
   connection_->update_info();
@@ -88,7 +93,7 @@ void ConnectionObject::refuse_send(Status status) const {
   raise(status, message + std::string(error_descr(status)));
 }
 
-py::bytes ConnectionObject::payload(const py::object& data) const {
+py::bytes ConnectionObject::payload(py::handle data) const {
   if (PyObject_CheckBuffer(data.ptr()) == 0) {
     throw py::type_error("send takes bytes, or anything with the buffer protocol, not " + type_name(data) +
                          "; encode text first");
@@ -104,9 +109,6 @@ py::bytes ConnectionObject::payload(const py::object& data) const {
 }
 
 comch::SendTask& ConnectionObject::new_slot() {
-  if (!is_connected()) {
-    refuse_send(Status::not_connected);
-  }
   comch::SendTask* slot = nullptr;
   const auto allocate = [&] { return endpoint_->endpoint().send(*connection_, {}, 0, slot); };
   const Status status = endpoint_->allocate_slot(allocate);

@@ -26,25 +26,33 @@ class ConnectionObject : NotCopied {
  public:
   ConnectionObject(py::object endpoint, comch::Connection& connection);
   ~ConnectionObject();
+  /// The Python object of a new one.
+  static py::object make(py::object endpoint, comch::Connection& connection);
 
   /// Null when Python has no object for it.
   static ConnectionObject* of(const comch::Connection& connection) noexcept;
   /// The Python object of this; lives at least as long as the result.
-  py::object self();
+  py::object self() const { return py::reinterpret_borrow<py::object>(self_); }
 
   EngineObject& engine() const noexcept { return *engine_; }
   /// Python's Server or Client; None once the end was reported.
   const py::object& endpoint_ref() const noexcept { return endpoint_ref_; }
   const comch::Connection& connection() const noexcept { return *connection_; }
+  EndpointObject* endpoint() const noexcept { return endpoint_; }
   bool is_connected() const noexcept { return connection_->is_connected(); }
   /// Throws connection_aborted when it was never connected.
   std::uint64_t counter(comch::Counter counter);
 
-  /// A slot for sending a message. Throws the engine's error, and connection_reset or not_connected when the connection
-  /// has ended.
+  /// Throws connection_reset or not_connected when the connection has ended.
+  void require_connected() const {
+    if (!is_connected()) [[unlikely]] {
+      refuse_send(Status::not_connected);
+    }
+  }
+  /// A slot for sending a message. Throws the engine's error.
   comch::SendTask& new_slot();
   /// The bytes of data, which cannot change, for send and for the task. Throws invalid_value when data is too long.
-  py::bytes payload(const py::object& data) const;
+  py::bytes payload(py::handle data) const;
   /// An Awaitable of the next message. iterating: the end of the connection ends the iteration instead of raising.
   py::object receive(bool iterating);
   void close();
@@ -84,6 +92,7 @@ class ConnectionObject : NotCopied {
   [[noreturn]] void refuse_send(Status status) const;
   void push(std::span<const std::byte> message);
 
+  py::handle self_;  ///< the Python object of this, without a reference
   py::object engine_ref_;
   py::object endpoint_ref_;
   EngineObject* engine_;

@@ -1,5 +1,6 @@
 #include "comch/send_task_object.hpp"
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 
 #include <utility>
@@ -12,23 +13,28 @@ std::size_t size_of(const py::object& bytes) { return static_cast<std::size_t>(P
 
 }  // namespace
 
-SendTaskObject::SendTaskObject(py::object endpoint, comch::SendTask& slot, py::object connection, py::bytes message)
-    : TaskObject(std::move(endpoint), slot, 0),
-      connection_(std::move(connection)),
-      message_(std::move(message)),
-      size_(size_of(message_)) {}
-
-py::object SendTaskObject::send(ConnectionObject& connection, const py::object& data, py::object user_data,
-                                bool submit) {
+py::object SendTaskObject::send(ConnectionObject& connection, py::handle data, py::handle user_data, bool submit) {
   connection.engine().require_thread("send");
   py::bytes message = connection.payload(data);
-  comch::SendTask& slot = connection.new_slot();
-  const py::object object =
-      make<SendTaskObject>(connection.endpoint_ref(), slot, connection.self(), std::move(message));
-  auto& task = object.cast<SendTaskObject&>();
-  task.set_user_data(std::move(user_data));
+  connection.require_connected();
+  py::object object = connection.endpoint()->tasks().take_free(connection.endpoint_ref(), 0);
+  if (!object) object = make<SendTaskObject>(connection.endpoint_ref(), connection.new_slot());
+  auto& task = object_of<SendTaskObject>(object.ptr());
+  task.prepare(connection, std::move(message));
+  if (user_data) task.set_user_data(py::reinterpret_borrow<py::object>(user_data));
   if (submit) task.submit(SubmitFlags::flush, true);
   return object;
+}
+
+void SendTaskObject::prepare(ConnectionObject& connection, py::bytes message) {
+  // A slot belongs to one connection.
+  if (send_slot().connection().get() != &connection.connection()) {
+    context().tasks().release(*this);
+    take_slot(connection.new_slot());
+  }
+  connection_ = connection.self();
+  message_ = std::move(message);
+  size_ = size_of(message_);
 }
 
 void SendTaskObject::set_message(const py::object& data) {
@@ -39,7 +45,7 @@ void SendTaskObject::set_message(const py::object& data) {
 
 void SendTaskObject::set_operands() {
   const auto* const text = reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(message_.ptr()));
-  const Status status = static_cast<comch::SendTask&>(*slot()).set_message({text, size_});
+  const Status status = send_slot().set_message({text, size_});
   if (status != Status::success) {
     raise(status, "submit " + describe() + ": " + slot()->explain(status));
   }
@@ -47,8 +53,15 @@ void SendTaskObject::set_operands() {
 
 void SendTaskObject::forget_operands() noexcept { const py::object message = std::exchange(message_, py::none()); }
 
+void SendTaskObject::clear() {
+  const py::object connection = std::exchange(connection_, py::none());
+  forget_operands();
+  TaskObject::clear();
+}
+
 std::string SendTaskObject::describe() const {
-  return "send of " + std::to_string(size_) + " bytes (" + link().describe_endpoint() + ")";
+  return "send of " + std::to_string(size_) + " bytes (" + static_cast<const EndpointObject&>(context()).describe() +
+         ")";
 }
 
 void SendTaskObject::each_reference(References& references) {

@@ -13,10 +13,11 @@ namespace pydoca::bindings {
 /// Sends one message on one connection. It has a share of the message.
 class SendTaskObject final : public TaskObject {
  public:
-  SendTaskObject(py::object endpoint, comch::SendTask& slot, py::object connection, py::bytes message);
+  SendTaskObject(py::object endpoint, comch::SendTask& slot) : TaskObject(std::move(endpoint), slot, 0) {}
 
-  /// A task of the connection, submitted if requested. Throws the errors of ConnectionObject::new_slot().
-  static py::object send(ConnectionObject& connection, const py::object& data, py::object user_data, bool submit);
+  /// A task of the connection, submitted if requested. user_data may be null. Throws the errors of
+  /// ConnectionObject::require_connected() and new_slot().
+  static py::object send(ConnectionObject& connection, py::handle data, py::handle user_data, bool submit);
 
   const py::object& connection() const noexcept { return connection_; }
   /// None once the task is freed.
@@ -30,15 +31,20 @@ class SendTaskObject final : public TaskObject {
   void each_reference(References& references) override;
 
  protected:
+  std::size_t kind() const noexcept override { return 0; }
   void set_operands() override;
   void forget_operands() noexcept override;
+  void clear() override;
 
  private:
+  /// Makes it a task of this connection and message: no other code refers to it.
+  void prepare(ConnectionObject& connection, py::bytes message);
   ConnectionObject& link() const { return connection_.cast<ConnectionObject&>(); }
+  comch::SendTask& send_slot() const { return static_cast<comch::SendTask&>(*slot()); }
 
-  py::object connection_;
-  py::object message_;
-  std::size_t size_;
+  py::object connection_ = py::none();
+  py::object message_ = py::none();
+  std::size_t size_ = 0;
 };
 
 }  // namespace pydoca::bindings

@@ -61,7 +61,7 @@ void ServerObject::connected(comch::Connection& connection, bool successful, std
 }
 
 void ServerObject::add(comch::Connection& connection, bool successful) {
-  const py::object object = py::cast(std::make_shared<ConnectionObject>(self(), connection));
+  const py::object object = ConnectionObject::make(self(), connection);
   if (successful) {
     connections_.push_back(object);
     unaccepted_.push_back(object);

@@ -117,6 +117,16 @@ std::uint64_t to_u64_slowly(py::handle value, std::string_view what) {
   refuse_number(number, what, 0, UINT64_MAX);
 }
 
+std::optional<double> to_seconds(PyObject* value) {
+  if (value == nullptr || value == Py_None) return std::nullopt;
+  const double seconds = PyFloat_AsDouble(value);
+  if (seconds == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    refuse_type("timeout", "a number of seconds, or None", value);
+  }
+  return seconds;
+}
+
 std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least, std::uint32_t most) {
   if (PyBool_Check(value.ptr()) != 0) refuse_type(what, "an int", value);
   const py::int_ number = to_index(value, what);

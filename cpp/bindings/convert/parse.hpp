@@ -51,6 +51,9 @@ std::uint64_t to_u64(py::handle value, const auto& what) {
   return result != ~std::uint64_t{0} ? result : to_u64_slowly(value, what);
 }
 
+/// Seconds, or no limit for None and null. Throws TypeError unless it is a number.
+std::optional<double> to_seconds(PyObject* value);
+
 /// A count or number in least..most. Throws TypeError for a bool.
 std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least = 0, std::uint32_t most = UINT32_MAX);
 

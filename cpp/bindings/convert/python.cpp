@@ -1,11 +1,15 @@
 #include "convert/python.hpp"
 
+#include <pydoca/log.hpp>
+
 #include "convert/bindings.hpp"
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace pydoca::bindings {
 
@@ -30,7 +34,21 @@ py::object bridge_module() {
   return load();
 }
 
+namespace {
+
+/// The ring that drain_log empties. It is there from the import of pydoca on.
+std::shared_ptr<log::Ring>& log_intake() {
+  static auto& ring = *new std::shared_ptr<log::Ring>;
+  return ring;
+}
+
+}  // namespace
+
 void drain_log() {
+  const log::Ring* const ring = log_intake().get();
+  if (ring != nullptr && ring->size() == 0) [[likely]] {
+    return;
+  }
   static const py::object& drain = from_python("drain_log");
   drain();
 }
@@ -52,6 +70,7 @@ int drain_log_now(void* /*unused*/) noexcept {
 void drain_log_soon() noexcept { static_cast<void>(Py_AddPendingCall(&drain_log_now, nullptr)); }
 
 void bind_python(py::module_& module) {
+  module.def("log_set_intake", [](std::shared_ptr<log::Ring> ring) { log_intake() = std::move(ring); }, "ring"_a);
   module.def("attach", [](const py::kwargs& objects) {
     for (const auto& [name, object] : objects) {
       attached()[name.cast<std::string>()] = py::reinterpret_borrow<py::object>(object);

@@ -31,12 +31,8 @@ void run_signal_handlers() {
 /// One blocking wait: its condition, its end, and the time at which Python's signals and threads last ran.
 class Wait {
  public:
-  Wait(EngineObject& engine, std::optional<double> timeout, std::string_view what)
+  Wait(EngineObject& engine, std::optional<double> timeout, const std::function<std::string()>& what)
       : engine_(engine), what_(what), timeout_(timeout.value_or(0)) {
-    if (timeout && !(*timeout >= 0)) {
-      raise(Status::invalid_value,
-            format_text("{}: timeout is in seconds, 0 or more, or None for no limit, not {}", to_str(what), *timeout));
-    }
     // A longer time would overflow when it is added to another.
     if (timeout && *timeout < 1e9) {
       end_ = now_ + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(*timeout));
@@ -46,7 +42,7 @@ class Wait {
   void until(const std::function<bool()>& done) {
     if (sim::VirtualTime::is_on()) return until_in_virtual_time(done);
     while (!done()) {
-      const bool advanced = engine_.drain(batch_size) != 0 || engine_.progress();
+      const bool advanced = deliver() || engine_.assist();
       now_ = Steady::now();
       if (advanced) {
         end_look();
@@ -54,7 +50,7 @@ class Wait {
       } else if (!looks_on()) {
         sleep();
       }
-      if (now_ >= end_ && !done()) raise_time_out();
+      if (now_ >= end_ && !done() && (engine_.drain(batch_size) == 0 || !done())) raise_time_out();
     }
   }
 
@@ -70,13 +66,16 @@ class Wait {
       call_blocking([&] { wake = sim::VirtualTime::wait(handle, end); });
       engine_.engine().clear_notification();
       run_signal_handlers();
-      if (wake == sim::Wake::stuck) raise_stuck(std::string(what_));
+      if (wake == sim::Wake::stuck) raise_stuck(what_());
       if (wake == sim::Wake::due && engine_.drain(batch_size) == 0 && !done()) raise_time_out();
     }
   }
 
+  /// What descriptors announce costs a system call, and would end a sleep at once: only looks ask for it.
+  bool deliver() { return engine_.drain(batch_size, look_ == Look::on ? Sources::all : Sources::listed) != 0; }
+
   void raise_time_out() const {
-    raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_), timeout_));
+    raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_()), timeout_));
   }
 
   /// Something has advanced: the next look in vain begins a new stretch of looks.
@@ -107,6 +106,7 @@ class Wait {
       sleep_for(left);
       engine_.engine().clear_notification();
     }
+    engine_.engine().look_at_descriptors();
     run_signal_handlers();
     const auto fell_asleep = std::exchange(now_, Steady::now());
     sharing_.was_away(fell_asleep, now_);
@@ -122,7 +122,7 @@ class Wait {
   }
 
   EngineObject& engine_;
-  std::string_view what_;
+  const std::function<std::string()>& what_;
   double timeout_;  ///< in seconds, for the message
   Steady::time_point now_ = Steady::now();
   Steady::time_point end_ = Steady::time_point::max();
@@ -144,13 +144,31 @@ void Waiters::wake(Deliveries& engine, const py::object& result) {
   }
 }
 
+namespace {
+
+void require_timeout(std::optional<double> timeout, const std::function<std::string()>& what) {
+  if (timeout && !(*timeout >= 0)) {
+    raise(Status::invalid_value,
+          format_text("{}: timeout is in seconds, 0 or more, or None for no limit, not {}", to_str(what()), *timeout));
+  }
+}
+
+/// Delivers what is there. Many waits need no more, and no clock.
+bool is_done_at_once(EngineObject& engine, const std::function<bool()>& done) {
+  return done() || (!sim::VirtualTime::is_on() && engine.drain(batch_size, Sources::listed) != 0 && done());
+}
+
+}  // namespace
+
 void block_until(EngineObject& engine, const std::function<bool()>& done, std::optional<double> timeout,
-                 std::string_view what) {
-  engine.require_progressable(what);
-  Wait wait(engine, timeout, what);
+                 const std::function<std::string()>& what) {
+  if (!engine.is_progressable()) [[unlikely]] {
+    engine.require_progressable(what());
+  }
+  require_timeout(timeout, what);
   // The wait disarms a handle that was armed for an event loop. However the wait ends, the loop needs a turn.
   try {
-    wait.until(done);
+    if (!is_done_at_once(engine, done)) Wait(engine, timeout, what).until(done);
   } catch (...) {
     engine.turn().kick();
     throw;
@@ -162,7 +180,7 @@ void block_until(EngineObject& engine, const std::function<bool()>& done, std::o
 py::object Awaitable::wait(std::optional<double> timeout) {
   use();
   try {
-    block_until(engine(), [this] { return ready(); }, timeout, what());
+    block_until(engine(), [this] { return ready(); }, timeout, [this] { return std::string(what()); });
   } catch (...) {
     give_up();
     throw;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -69,12 +70,19 @@ class Awaitable : NotCopied {
   /// An await was cancelled, and waits for the device next: what the device need not begin may be left out.
   virtual void curtail() {}
 
+  /// The Python object has no references left: whether it stays for the next object of its kind, instead of ending.
+  virtual bool stays() noexcept { return false; }
+
   /// An await or a wait begins, or the caller does without.
   void use() noexcept { used_ = true; }
   bool is_used() const noexcept { return used_; }
 
   /// Progresses until ready, then takes. timeout in seconds; nullopt: no limit.
   py::object wait(std::optional<double> timeout);
+
+ protected:
+  /// The object serves another caller from now on.
+  void become_unused() noexcept { used_ = false; }
 
  private:
   bool used_ = false;
@@ -83,8 +91,8 @@ class Awaitable : NotCopied {
 /// Progresses the engine in this thread until done(). Spins briefly, then sleeps without the GIL, in slices; Python's
 /// signal handlers run between them. Throws TimeOutError after timeout seconds (InvalidValueError for a timeout that is
 /// not a number of seconds, 0 or more), the exceptions of callbacks and signal handlers, and those of
-/// EngineObject::require_progressable().
+/// EngineObject::require_progressable(). what gives the name of the wait for them.
 void block_until(EngineObject& engine, const std::function<bool()>& done, std::optional<double> timeout,
-                 std::string_view what);
+                 const std::function<std::string()>& what);
 
 }  // namespace pydoca::bindings

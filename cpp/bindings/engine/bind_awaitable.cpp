@@ -1,5 +1,7 @@
+#include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
+#include "convert/parse.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
 #include "engine/event_awaiter.hpp"
@@ -8,11 +10,27 @@
 
 #include <pybind11/stl.h>
 
+#include <array>
+#include <span>
+
 namespace pydoca::bindings {
 
 namespace {
 
 py::object drive_of_event(PyObject* event) { return drive_of(event, true, nullptr); }
+
+PyObject* wait(PyObject* self, const std::array<PyObject*, 1>& timeout) {
+  return object_of<Awaitable>(self).wait(to_seconds(timeout[0])).release().ptr();
+}
+
+std::span<PyMethodDef> waits() {
+  static std::array methods{
+      raw_method<"wait($self, /, timeout=None)", &wait>(
+          "Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises\n"
+          "TimeOutError."),
+  };
+  return methods;
+}
 
 PySendResult send_to_event(PyObject* self, PyObject* value, PyObject** result) {
   return send_to_drive(drive_of_event, self, value, result);
@@ -27,10 +45,8 @@ void bind_awaitable(py::module_& module) {
       module, "Awaitable",
       "An object or event that an engine will deliver. Await it in an event loop, or call wait() without one.",
       py::custom_type_setup(set_event_await_slot));
-  type.def("wait", &Awaitable::wait, "timeout"_a = py::none(),
-           "Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises\n"
-           "TimeOutError.")
-      .def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })
+  add_methods(type, waits());
+  type.def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })
       .def("_ready", &Awaitable::ready)
       .def("_take", &Awaitable::take)
       .def("_give_up", &Awaitable::give_up)

@@ -93,29 +93,36 @@ bool Deliveries::progress() {
   return advanced;
 }
 
-std::size_t Deliveries::drain_batch(std::size_t max) noexcept {
-  return run_batch([&]() noexcept { return engine_->drain(max); });
+std::size_t Deliveries::drain_batch(std::size_t max, Sources sources) noexcept {
+  return run_batch([&]() noexcept { return engine_->drain(max, sources); });
 }
 
-std::size_t Deliveries::drain(std::size_t max) {
+std::size_t Deliveries::drain(std::size_t max, Sources sources) {
   require_progressable("drain");
-  const std::size_t count = drain_batch(max);
+  const std::size_t count = drain_batch(max, sources);
   settle();
   return count;
 }
 
-std::size_t Deliveries::look(std::size_t max) {
+bool Deliveries::assist() {
+  require_progressable("progress");
+  const bool advanced = run_batch([this]() noexcept { return engine_->assist() ? 1U : 0U; }) != 0;
+  settle();
+  return advanced;
+}
+
+std::size_t Deliveries::look(std::size_t max, Sources sources) {
   constexpr std::size_t piece = 32;
   require_open("progress");
   if (progressing_) {
     return 0;
   }
-  std::size_t count = drain_batch(piece);
+  std::size_t count = drain_batch(piece, sources);
   // Most looks find less than a piece, and read no clock.
   if (count == piece) {
     const auto end = sim::VirtualTime::is_on() ? Clock::time_point::max() : Clock::now() + longest_look;
     for (bool more = true; more && count < max;) {
-      const std::size_t got = drain_batch(piece);
+      const std::size_t got = drain_batch(piece, sources);
       count += got;
       more = got == piece && Clock::now() < end;
     }
@@ -124,9 +131,9 @@ std::size_t Deliveries::look(std::size_t max) {
   return count;
 }
 
-bool Deliveries::advance() {
+bool Deliveries::advance(Sources sources) {
   constexpr std::uint32_t looks = 32;
-  const bool advanced = run_batch([this]() noexcept { return engine_->spin(looks); }) != 0;
+  const bool advanced = run_batch([&]() noexcept { return engine_->spin(looks, sources); }) != 0;
   settle();
   return advanced;
 }

@@ -37,18 +37,24 @@ class Deliveries : NotCopied {
   void require_open(std::string_view what) const;
   /// Does the same, and throws BadStateError in a completion callback, where DOCA forbids progress.
   void require_progressable(std::string_view what) const;
+  /// Whether require_progressable() has nothing to say.
+  bool is_progressable() const noexcept {
+    return engine_->check_thread() == Status::success && !closed_ && !progressing_;
+  }
 
   // Runs one batch of the engine, then sets futures and raises or reports faults. It does not do these two in a
   // completion callback: a coroutine may run there, and could not expect them.
   bool progress();
-  std::size_t drain(std::size_t max);
+  std::size_t drain(std::size_t max, Sources sources = Sources::all);
+  /// Does a piece of the device's work.
+  bool assist();
   /// Delivers what is there now: at most max completions, for a fraction of a millisecond at most.
-  std::size_t look(std::size_t max);
+  std::size_t look(std::size_t max, Sources sources = Sources::all);
   /// Polls a few times; returns whether anything advanced.
-  bool advance();
+  bool advance(Sources sources);
   bool is_progressing() const noexcept { return progressing_; }
   /// The sum of all advances so far.
-  std::uint64_t advanced() const noexcept { return advanced_; }
+  const std::uint64_t& advanced() const noexcept { return advanced_; }
 
   /// Sets futures and raises or reports faults, unless a batch is running. Control calls that may call callbacks use
   /// it.
@@ -105,7 +111,7 @@ class Deliveries : NotCopied {
   /// Callbacks may run while deliver() runs, which returns how many advances there were.
   template <class Deliver>
   std::size_t run_batch(const Deliver& deliver) noexcept;
-  std::size_t drain_batch(std::size_t max) noexcept;
+  std::size_t drain_batch(std::size_t max, Sources sources) noexcept;
   [[gnu::cold]] void require_other_thread(std::string_view what) const;
   void settle_some();
   void set_futures();

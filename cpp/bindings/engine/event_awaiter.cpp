@@ -9,6 +9,7 @@
 #include "trace/awaits.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -35,6 +36,18 @@ struct EventAwaiter {
 
 using EventAwaiterType = AwaiterType<EventAwaiter>;
 
+/// Waits in the loop's place, as an await of a task does; each delivery of the engine may be the event's. Returns
+/// whether it is there.
+bool wait_in_turn(Awaitable& event, LoopTurn& turn) {
+  constexpr unsigned operations = 4;  // a delivery takes as long as so many short ones
+  const std::uint64_t& delivered = event.engine().advanced();
+  while (!event.ready()) {
+    if (turn.is_over(operations)) return false;
+    if (!turn.progress_until(delivered) && !turn.sleep_until(delivered)) return event.ready();
+  }
+  return true;
+}
+
 /// The event's result, a new reference. Null when it has to wait, or the loop's next turn is due.
 PyObject* take_at_once(Awaitable& event) {
   EngineObject& engine = event.engine();
@@ -43,11 +56,11 @@ PyObject* take_at_once(Awaitable& event) {
     return nullptr;
   }
   turn.begin();
-  if (!event.ready()) engine.look(look_max);
-  if (!event.ready() || turn.is_over()) {
-    return nullptr;
-  }
   try {
+    if (!event.ready()) engine.look(look_max, Sources::listed);
+    if (!wait_in_turn(event, turn) || turn.is_over()) {
+      return nullptr;
+    }
     PyObject* const result = event.take().release().ptr();
     event.give_up();
     return result;

@@ -189,7 +189,8 @@ bool LoopTurn::progress_until(const std::uint64_t& completions) {
     return false;
   }
   const std::uint64_t before = completions;
-  while (engine_.advance()) {
+  // An await that does not look for long sleeps next, or suspends: then the loop looks at descriptors.
+  while (engine_.advance(Sources::listed)) {
     if (completions != before) return true;
     unclocked_ += 4;  // an operation that does not complete at once may take long
     if (!has_time(Clock::now())) return false;
@@ -208,7 +209,7 @@ bool LoopTurn::spin_until(const std::uint64_t& completions, std::uint64_t before
   bool advanced = false;
   bool completed = false;
   while (!completed && now < stop && has_time(now)) {
-    advanced |= engine_.advance();
+    advanced |= engine_.advance(Sources::all);
     completed = completions != before;
     if (!completed) now = Clock::now();  // a completed task needs no more time
   }

@@ -12,12 +12,14 @@ namespace {
 
 void dealloc_event(PyObject* self) {
   if (PyType_IS_GC(Py_TYPE(self)) != 0) PyObject_GC_UnTrack(self);
-  const auto* const event = static_cast<const Awaitable*>(first_value(self));
+  auto* const event = static_cast<Awaitable*>(first_value(self));
   if (event != nullptr && !event->is_used()) [[unlikely]] {
     const std::string_view call = event->call_without_effect();
     if (!call.empty()) warn_never_awaited(call);
   }
-  end_instance(self);
+  // An instance of a Python subclass may hold more state than its C++ object knows.
+  const bool is_plain = event != nullptr && Py_TYPE(self)->tp_dealloc == &dealloc_event && !has_weak_references(self);
+  if (!is_plain || !event->stays()) end_instance(self);
 }
 
 }  // namespace

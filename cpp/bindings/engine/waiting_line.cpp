@@ -24,8 +24,8 @@ void WaitingLine::wake(EngineObject& engine, std::size_t available) {
 }
 
 py::object QueuedEvent::take() {
-  const std::size_t place = line_.ahead_of(*this);
-  line_.leave(*this);
+  const std::size_t place = line_->ahead_of(*this);
+  line_->leave(*this);
   py::object served = serve(place);
   if (served) return served;
   if (!iterating_) raise_end();
@@ -35,9 +35,9 @@ py::object QueuedEvent::take() {
 
 void QueuedEvent::give_up() {
   // Another caller may await this same object.
-  if (waiters_.empty() && line_.leave(*this)) {
-    line_.wake(engine_, available());
-    engine_.settle();
+  if (waiters_.empty() && line_->leave(*this)) {
+    line_->wake(*engine_, available());
+    engine_->settle();
   }
 }
 

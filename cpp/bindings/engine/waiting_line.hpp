@@ -3,6 +3,7 @@
 #include "convert/pybind.hpp"
 #include "engine/awaitable.hpp"
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <limits>
@@ -46,12 +47,12 @@ class QueuedEvent : public Awaitable {
  public:
   /// iterating: the end of the objects ends an iteration instead of raising.
   QueuedEvent(py::object owner, EngineObject& engine, WaitingLine& line, bool iterating)
-      : owner_(std::move(owner)), engine_(engine), line_(line), iterating_(iterating) {}
-  ~QueuedEvent() override { line_.leave(*this); }
+      : owner_(std::move(owner)), engine_(&engine), line_(&line), iterating_(iterating) {}
+  ~QueuedEvent() override { leave(); }
 
-  EngineObject& engine() final { return engine_; }
+  EngineObject& engine() final { return *engine_; }
   Waiters& waiters() final { return waiters_; }
-  bool ready() final { return line_.ahead_of(*this) < available(); }
+  bool ready() final { return line_->ahead_of(*this) < available(); }
   py::object take() final;
   void give_up() final;
   std::string_view call_without_effect() const noexcept final { return iterating_ ? std::string_view() : call(); }
@@ -59,6 +60,21 @@ class QueuedEvent : public Awaitable {
   void each_reference(References& references);
 
  protected:
+  /// Does what the constructor does, for an object that stayed.
+  void begin(py::object owner, EngineObject& engine, WaitingLine& line, bool iterating) noexcept {
+    owner_ = std::move(owner);
+    engine_ = &engine;
+    line_ = &line;
+    iterating_ = iterating;
+    become_unused();
+  }
+  /// Leaves the line, and the owner, which may end.
+  void leave() noexcept {
+    if (line_ != nullptr) std::exchange(line_, nullptr)->leave(*this);
+    const py::object owner = std::exchange(owner_, {});
+    waiters_.clear();
+  }
+
   virtual std::size_t available() = 0;
   /// The object at place; those before it belong to the events ahead. Null when there will be none.
   virtual py::object serve(std::size_t place) = 0;
@@ -69,33 +85,60 @@ class QueuedEvent : public Awaitable {
 
  private:
   py::object owner_;
-  EngineObject& engine_;
-  WaitingLine& line_;
+  EngineObject* engine_;
+  WaitingLine* line_;
   Waiters waiters_;
   bool iterating_;
 };
 
-/// The next object of an owner, which has the members that this class calls.
+/// The next object of an owner, which has the members that this class calls. A message costs less than a new Python
+/// object: those without references stay for the next calls.
 template <class Owner>
 class NextOf final : public QueuedEvent {
  public:
   /// object: the owner's Python object.
   static py::object make(py::object object, Owner& owner, bool iterating) {
-    return py::cast(std::shared_ptr<NextOf>(new NextOf(std::move(object), owner, iterating)));
+    if (spares_.count == 0) {
+      const auto made = std::shared_ptr<NextOf>(new NextOf(std::move(object), owner, iterating));
+      py::object next = py::cast(made);
+      made->self_ = next.ptr();
+      return next;
+    }
+    NextOf& spare = *spares_.events[--spares_.count];
+    spare.owner_ = &owner;
+    spare.begin(std::move(object), owner.engine(), owner.line(), iterating);
+    _Py_NewReference(spare.self_);
+    PyObject_GC_Track(spare.self_);
+    return py::reinterpret_steal<py::object>(spare.self_);
   }
   std::string_view what() const override { return Owner::name_of_wait; }
 
+  bool stays() noexcept override {
+    leave();
+    if (self_ == nullptr || spares_.count == spares_.events.size()) return false;
+    spares_.events[spares_.count++] = this;
+    return true;
+  }
+
  protected:
-  std::size_t available() override { return owner_.available(); }
-  py::object serve(std::size_t place) override { return owner_.serve(place); }
+  std::size_t available() override { return owner_->available(); }
+  py::object serve(std::size_t place) override { return owner_->serve(place); }
   std::string_view call() const noexcept override { return Owner::call_to_wait; }
-  void raise_end() const override { owner_.raise_end(); }
+  void raise_end() const override { owner_->raise_end(); }
 
  private:
-  NextOf(py::object object, Owner& owner, bool iterating)
-      : QueuedEvent(std::move(object), owner.engine(), owner.line(), iterating), owner_(owner) {}
+  struct Spares {
+    std::array<NextOf*, 16> events{};
+    std::size_t count = 0;
+  };
 
-  Owner& owner_;
+  NextOf(py::object object, Owner& owner, bool iterating)
+      : QueuedEvent(std::move(object), owner.engine(), owner.line(), iterating), owner_(&owner) {}
+
+  static constinit inline Spares spares_{};
+
+  Owner* owner_;
+  PyObject* self_ = nullptr;  ///< the Python object of this, without a reference
 };
 
 }  // namespace pydoca::bindings

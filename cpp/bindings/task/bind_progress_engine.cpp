@@ -27,13 +27,13 @@ namespace {
 
 using Timeout = std::optional<double>;
 
-void block_until_true(EngineObject& self, const py::object& done, Timeout timeout, std::string_view what) {
-  block_until(self, [&] { return py::bool_(done()).cast<bool>(); }, timeout, what);
+void block_until_true(EngineObject& self, const py::object& done, Timeout timeout, const std::string& what) {
+  block_until(self, [&] { return py::bool_(done()).cast<bool>(); }, timeout, [&] { return what; });
 }
 
 std::uint64_t wait_and_progress(EngineObject& self, Timeout timeout) {
   const std::uint64_t before = self.advanced();
-  block_until(self, [&] { return self.advanced() != before; }, timeout, "wait for the engine");
+  block_until(self, [&] { return self.advanced() != before; }, timeout, [] { return "wait for the engine"; });
   return self.advanced() - before;
 }
 
@@ -76,7 +76,7 @@ void end_all() noexcept {
     try {
       const py::object self = py::cast(engine);
       for (const py::handle& context : contexts_of(*engine)) static_cast<void>(context.cast<ContextObject&>().stop());
-      block_until(*engine, is_quiet, std::max(left, 0.0), "exit");
+      block_until(*engine, is_quiet, std::max(left, 0.0), [] { return "exit"; });
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("pydoca at exit");
     }
@@ -103,8 +103,9 @@ void bind_progress(Class& type) {
   type.def("progress", &EngineObject::progress,
            "Delivers at most one completion or event, and calls its callbacks. Returns whether there was one.\n"
            "Never blocks.")
-      .def("drain", &EngineObject::drain, "max"_a = 256,
-           "Delivers up to max completions and events, and returns how many.")
+      .def(
+          "drain", [](EngineObject& self, std::size_t max) { return self.drain(max); }, "max"_a = 256,
+          "Delivers up to max completions and events, and returns how many.")
       .def("wait", wait_and_progress, "timeout"_a = py::none(),
            "Sleeps until something can be progressed, progresses it, and returns how many completions and events\n"
            "it delivered (1 or more). timeout in seconds, None for no limit; raises TimeOutError.")

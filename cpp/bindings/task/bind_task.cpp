@@ -33,8 +33,16 @@ void submit(PyObject* self, const std::array<PyObject*, 1>& flags) {
   object_of<TaskObject>(self).submit(to_submit_flags(flags[0]), checked);
 }
 
-std::span<PyMethodDef> submissions() {
+PyObject* wait_for_task(PyObject* self, const std::array<PyObject*, 1>& timeout) {
+  return object_of<TaskObject>(self).wait(to_seconds(timeout[0])).release().ptr();
+}
+
+std::span<PyMethodDef> frequent_methods() {
   static std::array methods{
+      raw_method<"wait($self, /, timeout=None)", &wait_for_task>(
+          "Progresses until the task has completed, and returns the value of result(). timeout in seconds, None\n"
+          "for no limit. Raises TimeOutError, the task's own error, and the exceptions that callbacks raised\n"
+          "meanwhile (an ExceptionGroup)."),
       raw_method<"submit($self, /, flags=pydoca.SubmitFlags.FLUSH)", &submit<false>>(
           "Submits the task without checking its fields: an error in them fails the task later, and stops its\n"
           "context. Raises BadStateError unless the context runs and the task is idle, AgainError when the\n"
@@ -52,10 +60,6 @@ void bind_submission(Class& type) {
            "Gives the slot back to the context. In flight, while the context is STOPPING, this takes effect at\n"
            "completion, without a callback. Raises InUseError in flight otherwise, BadStateError when freed already\n"
            "(doca_task_free).")
-      .def("wait", &TaskObject::wait, "timeout"_a = py::none(),
-           "Progresses until the task has completed, and returns the value of result(). timeout in seconds, None\n"
-           "for no limit. Raises TimeOutError, the task's own error, and the exceptions that callbacks raised\n"
-           "meanwhile (an ExceptionGroup).")
       .def("result", &TaskObject::result,
            "The value of the last completion (None for most tasks). Raises the error of a failed one, BadStateError\n"
            "before the first submission, and InProgressError until its completion.")
@@ -163,7 +167,7 @@ void bind_task(py::module_& module) {
       "and its context is faulted.",
       py::custom_type_setup(set_task_slots));
   bind_submission(type);
-  add_methods(type, submissions());
+  add_methods(type, frequent_methods());
   bind_task_properties(type);
   type.def("__repr__", task_repr);
   bind_library_task(module);

@@ -36,6 +36,11 @@ TaskObject::TaskObject(py::object context, Task& slot, std::size_t kind)
     : SlotHolder(std::move(context), slot),
       context_(&context_ref_.cast<ContextObject&>()),
       callbacks_(&context_->callbacks(kind)) {
+  take_slot(slot);
+}
+
+void TaskObject::take_slot(Task& slot) noexcept {
+  slot_ = &slot;
   slot.set_user_data(reinterpret_cast<std::uintptr_t>(this));
   context_->tasks().add(*this);
 }
@@ -331,7 +336,7 @@ py::object TaskObject::wait(std::optional<double> timeout) {
   if (in_flight_) {
     const std::uint64_t before = completions_;
     try {
-      block_until(engine(), [&] { return completions_ != before; }, timeout, "wait for " + describe());
+      block_until(engine(), [&] { return completions_ != before; }, timeout, [&] { return "wait for " + describe(); });
     } catch (py::error_already_set& error) {
       explain_late_wait(error);
       throw;

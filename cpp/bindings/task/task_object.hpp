@@ -139,6 +139,8 @@ class TaskObject : public SlotHolder, public Unseen {
   /// Takes back what set_operands() has taken: the submission was refused.
   virtual void not_submitted() noexcept {}
   void require_idle(std::string_view what) const;
+  /// Gives a slot to an object that has none.
+  void take_slot(Task& slot) noexcept;
 
  private:
   void log_failure() const override;

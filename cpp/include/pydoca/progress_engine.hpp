@@ -24,6 +24,12 @@ namespace pydoca {
 /// clears.
 enum class EventMode : std::uint8_t { progress_selective = 0, progress_all = 1 };
 
+/// Where a call looks for something to deliver.
+enum class Sources : std::uint8_t {
+  all,     ///< in the end also at descriptors, which takes a system call, if there is nothing else
+  listed,  ///< at descriptors only once in a while: for callers that sleep next, which descriptors end at once
+};
+
 /// What an engine did so far: numbers that only grow.
 struct EngineStats {
   TaskStats tasks;  ///< counts of all contexts that are or were connected
@@ -71,11 +77,13 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::uint8_t progress() noexcept;
   /// The same as progress(), again and again until something advances, max times at most: for a thread that waits
   /// without sleeping.
-  std::uint8_t spin(std::uint32_t max) noexcept;
+  std::uint8_t spin(std::uint32_t max, Sources sources = Sources::all) noexcept;
   /// Handles up to max completions, events or steps, and returns how many; does none of a device's work. It returns
   /// after a callback that has dropped the last reference to a context, a graph or the engine. In another thread, or in
   /// a callback that progress() runs, it does nothing and returns 0.
-  std::size_t drain(std::size_t max) noexcept;
+  std::size_t drain(std::size_t max, Sources sources = Sources::all) noexcept;
+  /// Does a piece of a simulated device's work, as progress() does when it finds nothing; false when there was none.
+  bool assist() noexcept;
   /// The next of these calls also looks at the sources that announce themselves by descriptors. By themselves they do
   /// so once in a while, as it costs a system call: for callers with much to do between two calls.
   void look_at_descriptors() noexcept;

@@ -194,7 +194,9 @@ std::uint8_t ProgressEngine::progress() noexcept {
   return advanced;
 }
 
-std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
+std::uint8_t ProgressEngine::spin(std::uint32_t max, Sources sources) noexcept {
+  /// A thread that waits without sleeping asks for descriptors at the first of so many looks.
+  constexpr std::uint32_t looks_per_collection = 32;
   detail::Drops& drops = ready_->drops();
   if (drops.is_progressing() || check_thread() != Status::success) [[unlikely]] {
     log::engine(log::Level::error, "pe",
@@ -204,7 +206,7 @@ std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
   drops.begin_progress();
   bool advanced = false;
   for (std::uint32_t look = 0; !advanced && look < max; ++look) {
-    bool may_collect = true;
+    bool may_collect = sources == Sources::all && look % looks_per_collection == 0;
     advanced = progress_ready(may_collect) || ready_->assist();
     if (!advanced) {
       ++vain_looks_;
@@ -214,20 +216,33 @@ std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
   return advanced ? 1 : 0;
 }
 
-std::size_t ProgressEngine::drain(std::size_t max) noexcept {
+std::size_t ProgressEngine::drain(std::size_t max, Sources sources) noexcept {
   detail::Drops& drops = ready_->drops();
   if (drops.is_progressing() || check_thread() != Status::success) [[unlikely]] {
     return 0;
   }
   drops.begin_progress();
   std::size_t count = 0;
-  bool may_collect = true;  // once: what comes meanwhile is the next call's
+  bool may_collect = sources == Sources::all;
   // What a callback has dropped uses the memory of its tasks no more: nothing is progressed before its end.
   while (count < max && !drops.are_due() && progress_ready(may_collect)) {
     ++count;
+    may_collect = false;  // a caller that got something calls again
   }
   drops.end_progress();
   return count;
+}
+
+bool ProgressEngine::assist() noexcept {
+  detail::Drops& drops = ready_->drops();
+  if (drops.is_progressing() || check_thread() != Status::success) [[unlikely]] {
+    return false;
+  }
+  drops.begin_progress();
+  const bool assisted = ready_->assist();
+  vain_looks_ += assisted ? 0 : 1;
+  drops.end_progress();
+  return assisted;
 }
 
 void ProgressEngine::look_at_descriptors() noexcept { cost_since_fds_ = cost_between_fds; }

@@ -18,7 +18,7 @@ HAS_EAGER_TASKS = pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 
 
 
 class Events:
-    """A context that waits, and the same event for other threads to set."""
+    """A context that waits, and the same event for other threads to set: awaits of tasks."""
 
     def __init__(self, device, stack, latency):
         self.event = pydoca.SyncEvent(device, publisher="remote_pci")
@@ -33,15 +33,56 @@ class Events:
         self.other_end.update_set(value)
 
 
+class Messages:
+    """The same with numbers in messages, which other threads send: awaits of events."""
+
+    def __init__(self, device, stack, latency):
+        dpu = stack.enter_context(pydoca.open_device("03:00.0", side="dpu"))
+        rep = stack.enter_context(dpu.open_representor("0b:00.0"))
+        name = f"sleep-{os.getpid()}"
+        self.other_pe = stack.enter_context(pydoca.ProgressEngine())
+        server = stack.enter_context(pydoca.comch.Server(self.other_pe, dpu, rep, name))
+        self.pe = stack.enter_context(pydoca.ProgressEngine(latency=latency))
+        client = pydoca.comch.Client(self.pe, device, name)
+        client.start()
+        self.pe.run_until(lambda: self.other_pe.progress() == 0 and server.connections, timeout=ENOUGH)
+        self.link = stack.enter_context(client)
+        self.other_end = server.accept().wait(ENOUGH)
+        self.other_pe.release_thread()
+        self.value = 0
+        self.ctx = self
+
+    def set(self, value=1):
+        self.other_end.send(str(value).encode()).wait(ENOUGH)
+        self.other_pe.release_thread()
+
+    async def wait_eq(self, value):
+        while self.value != value:
+            self.value = int(await self.link.recv())
+        return value
+
+    async def get(self):
+        return self.value
+
+
 @pytest.fixture
 def latency():
     return "power"
 
 
-@pytest.fixture
-def events(latency):
+def of_kind(kind, latency):
     with contextlib.ExitStack() as stack:
-        yield Events(stack.enter_context(pydoca.open_device("0b:00.0", side="host")), stack, latency)
+        yield kind(stack.enter_context(pydoca.open_device("0b:00.0", side="host")), stack, latency)
+
+
+@pytest.fixture
+def tasks(latency):
+    yield from of_kind(Events, latency)
+
+
+@pytest.fixture(params=[Events, Messages])
+def events(request, latency):
+    yield from of_kind(request.param, latency)
 
 
 def after(seconds, call, *args):
@@ -123,17 +164,17 @@ def test_another_coroutine_goes_on(run, events, seconds):
     run(asleep(events, setter))
 
 
-def test_another_await_of_the_same_engine_goes_on(run, events):
+def test_another_await_of_the_same_engine_goes_on(run, tasks):
     async def set_after(value):
-        await events.ctx.wait_eq(value)
-        events.set(value + 1)
+        await tasks.ctx.wait_eq(value)
+        tasks.set(value + 1)
 
     async def main():
         async with asyncio.timeout(ENOUGH):
             other = asyncio.create_task(set_after(5))
             await asyncio.sleep(0)
-            after(0.01, events.set, 5)
-            assert await events.ctx.wait_eq(6) == 6
+            after(0.01, tasks.set, 5)
+            assert await tasks.ctx.wait_eq(6) == 6
             await other
 
     run(main())
@@ -274,20 +315,20 @@ def test_what_a_coroutine_steps_does_not_sleep_in_the_loops_place(events, turns,
     assert loop.run_until_complete(main()) < rounds / 2
 
 
-def test_it_saves_turns_of_the_loop(events, turns):
+def test_it_saves_turns_of_the_loop(tasks, turns):
     loop, calls = turns
     rounds = 200
 
     def answer():
         for value in range(1, 2 * rounds, 2):
-            events.other_end.wait_eq(value, timeout=ENOUGH)
-            events.set(value + 1)
+            tasks.other_end.wait_eq(value, timeout=ENOUGH)
+            tasks.set(value + 1)
 
     async def main():
         begin = next(calls)
         for value in range(1, 2 * rounds, 2):
-            await events.ctx.notify_set(value)
-            await events.ctx.wait_eq(value + 1)
+            await tasks.ctx.notify_set(value)
+            await tasks.ctx.wait_eq(value + 1)
         return next(calls) - begin
 
     answering = threading.Thread(target=answer)
@@ -299,15 +340,15 @@ def test_it_saves_turns_of_the_loop(events, turns):
 
 
 @pytest.mark.parametrize("latency", ["power", "balanced", "low"])
-def test_awaits_that_are_done_at_once_take_few_turns(events, turns):
+def test_awaits_that_are_done_at_once_take_few_turns(tasks, turns):
     loop, calls = turns
 
     async def main():
-        await events.ctx.wait_eq(0)
+        await tasks.ctx.wait_eq(0)
         await asyncio.sleep(0.01)  # the engine's handle is armed now
         begin, at = next(calls), loop.time()
         for _ in range(50_000):
-            await events.ctx.wait_eq(0)
+            await tasks.ctx.wait_eq(0)
         return next(calls) - begin, loop.time() - at
 
     num_turns, seconds = loop.run_until_complete(main())

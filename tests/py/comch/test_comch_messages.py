@@ -236,6 +236,31 @@ def test_a_dropped_task_is_sent_all_the_same(ends):
         assert [int(served.recv().wait(timeout=10)) for _ in range(40)] == list(range(40))
 
 
+def test_a_dropped_task_may_serve_another_connection(ends):
+    """Objects of tasks without references serve the next sends; each goes where it was sent."""
+    with pydoca.ProgressEngine() as pe, ends.server(pe, num_send_tasks=2) as server, ends.client(pe) as one:
+        to_one = server.accept().wait(timeout=10)
+        with ends.client(pe) as other:
+            to_other = server.accept().wait(timeout=10)
+            for number in range(20):
+                to_one.send(f"one {number}".encode(), user_data=number).wait(timeout=10)
+                to_other.send(f"other {number}".encode()).wait(timeout=10)
+                task = to_one.send(b"again", submit=False)
+                assert (task.connection, task.message, task.user_data, task.done) == (to_one, b"again", None, False)
+                del task
+            for link, name in ((one, "one"), (other, "other")):
+                assert [link.recv().wait(timeout=10) for _ in range(20)] == [f"{name} {i}".encode() for i in range(20)]
+            assert one._snapshot()[1] == other._snapshot()[1] == 0  # nothing more has come
+
+
+def test_tasks_of_a_connection_that_has_ended_serve_the_next(ends):
+    with pydoca.ProgressEngine() as pe, ends.server(pe, num_send_tasks=1) as server:
+        for number in range(3):
+            with ends.client(pe) as link:
+                server.accept().wait(timeout=10).send(str(number).encode()).wait(timeout=10)
+                assert link.recv().wait(timeout=10) == str(number).encode()
+
+
 def test_all_tasks_taken_is_no_memory_until_one_is_back(ends):
     with ends.linked_without_loop(client={"num_send_tasks": 2}) as (_, served, link):
         tasks = [link.send(b"1"), link.send(b"2")]

@@ -328,12 +328,16 @@ UNACCEPTED = """
 with pydoca.ProgressEngine() as pe, server(pe) as serving:
     for number in range(4):
         with client(pe) as link:
-            link.send(str(number).encode()).wait()
+            for _ in range(3):
+                link.send(str(number).encode()).wait()
+    while pe.progress():
+        pass
     say(serving.accept().wait().recv().wait().decode())
 """
 
 
 def test_what_ended_unaccepted_is_not_kept_without_limit(scripts: Scripts) -> None:
+    """And a full server has room for the next client as soon as one has left, even if messages of that one wait."""
     assert finish(scripts.start(ONE_CLIENT + UNACCEPTED)) == "3"
 
 

@@ -1,6 +1,8 @@
 """The receiver of each message, and receivers that wait."""
 
 import asyncio
+import signal
+import weakref
 
 import pytest
 
@@ -100,6 +102,56 @@ def test_a_recv_that_timed_out_is_out_of_the_line(ends):
         assert served.recv().wait(timeout=10) == b"x"
         link.send(b"y")
         assert waiting.wait(timeout=10) == b"y"
+
+
+def test_a_wait_without_time_takes_what_is_there(ends):
+    with ends.linked_without_loop() as (_, served, link):
+        with pytest.raises(pydoca.TimeOutError):
+            served.recv().wait(timeout=0)
+        link.send(b"x").wait(timeout=10)
+        assert served.recv().wait(timeout=0) == b"x"
+
+
+def test_a_recv_that_is_kept_is_not_the_next_one(ends):
+    """Those without references serve the next calls, of any connection; a weak reference does not lead to them."""
+    with ends.linked_without_loop() as (_, served, link):
+        first = served.recv()
+        link.send(b"1")
+        assert first.wait(timeout=10) == b"1"
+        second = served.recv()
+        assert second is not first
+        gone = weakref.ref(first)
+        del first
+        link.send(b"2")
+        assert second.wait(timeout=10) == b"2"
+        assert gone() is None
+        del second
+        for number in range(40):
+            waiting = [served.recv(), link.recv()]
+            link.send(str(number).encode())
+            served.send(str(-number).encode())
+            assert [int(each.wait(timeout=10)) for each in waiting] == [number, -number]
+
+
+def test_an_exception_of_a_signal_handler_takes_no_message(ends):
+    """It comes while the await sleeps in its loop's place, which it does for 10 ms."""
+
+    def interrupt(_number, _frame):
+        raise InterruptedError("by a handler")
+
+    async def main():
+        async with ends.linked() as (_, served, link):
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            with pytest.raises(InterruptedError):
+                await served.recv()
+            await link.send(b"x")
+            assert await served.recv() == b"x"
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        asyncio.run(main())
+    finally:
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_what_arrived_is_received_before_the_end(run, ends):

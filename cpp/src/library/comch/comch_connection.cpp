@@ -138,8 +138,7 @@ bool library::Connection::progress_one(bool& more) noexcept {
     unwatch_dead_peer();
     return false;
   }
-  more = receive_one();
-  return more;
+  return receive_one(more);
 }
 
 bool library::Connection::establish(bool& more) noexcept {
@@ -166,9 +165,10 @@ bool library::Connection::establish(bool& more) noexcept {
   return true;
 }
 
-bool library::Connection::receive_one() noexcept {
+bool library::Connection::receive_one(bool& more) noexcept {
   std::size_t length = 0;
   const Status status = channel_->receive({owner_->buffer_.get(), max_msg_size_}, length);
+  burst_.note(status == Status::success);
   if (status == Status::again) {
     return false;
   }
@@ -176,6 +176,7 @@ bool library::Connection::receive_one() noexcept {
     owner_->lost(*this, status);
     return true;
   }
+  more = burst_.goes_on();
   ++live_.recv_messages;
   live_.recv_bytes += length;
   if (detail::trace::is_recording()) [[unlikely]] {
@@ -288,6 +289,14 @@ void library::Connection::unwatch() noexcept {
     endpoint_->progress_engine()->unwatch(channel_->fd());
     watched_ = false;
   }
+}
+
+bool library::Connection::is_ending() const noexcept {
+  if (phase_ != Phase::connected) {
+    return phase_ == Phase::closing;
+  }
+  pollfd peer{.fd = channel_->fd(), .events = 0, .revents = 0};
+  return !paused_ && ::poll(&peer, 1, 0) > 0 && (peer.revents & POLLHUP) != 0;
 }
 
 /// epoll reports a hang-up whether asked to or not, and a paused connection does nothing about it. resume() finds it.

@@ -7,12 +7,14 @@
 #include "detail/intrusive_list.hpp"
 #include "detail/ready_node.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pydoca::comch::library {
 
@@ -45,6 +47,32 @@ inline SendTask& of(comch::SendTask& task) noexcept { return static_cast<SendTas
 
 using SendQueue = detail::IntrusiveQueue<SendTask, &SendTask::next_>;
 
+/// Whether a message that came may not be the last. Trying for another one costs a system call, which is in vain where
+/// messages come one by one; the connection's descriptor tells of it otherwise, which costs one, too, for each message
+/// of a burst. Each try in vain leaves out more of the next.
+class Burst {
+ public:
+  /// After a message: whether to try for another one.
+  bool goes_on() noexcept {
+    is_trying_ = left_out_ == pause_;
+    left_out_ = is_trying_ ? 0 : left_out_ + 1;
+    return is_trying_;
+  }
+  /// The outcome of trying to receive.
+  void note(bool found) noexcept {
+    if (std::exchange(is_trying_, false)) {
+      pause_ = found ? 0 : std::min(2 * pause_ + 1, longest_pause);
+    }
+  }
+
+ private:
+  static constexpr unsigned longest_pause = 15;
+
+  unsigned pause_ = 0;  ///< how many messages pass between two tries
+  unsigned left_out_ = 0;
+  bool is_trying_ = false;
+};
+
 class Connection final : private detail::ReadyNode, public comch::Connection {
  public:
   enum class Phase : std::uint8_t {
@@ -76,6 +104,8 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   Status send(SendTask& task) noexcept;
   void task_done() noexcept;
   void set_paused(bool paused) noexcept;
+  /// Whether its place becomes free as the engine progresses: it ends, or its peer has left.
+  bool is_ending() const noexcept;
 
   Phase phase_ = Phase::establishing;
   Counters live_;
@@ -89,7 +119,7 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
     return channel_ != nullptr && channel_->may_advance_elsewhere(here);
   }
   bool establish(bool& more) noexcept;
-  bool receive_one() noexcept;
+  bool receive_one(bool& more) noexcept;
   void send_waiting() noexcept;
   bool report_closed() noexcept;
   Status try_send(SendTask& task, std::span<const std::byte> message) noexcept;
@@ -103,6 +133,7 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   ConnectionOwner& made_by_;  ///< the same, for tasks: they keep the context
   std::unique_ptr<backend::Channel> channel_;
   SendQueue waiting_;
+  Burst burst_;
   std::size_t outstanding_ = 0;  ///< tasks in flight
   std::uint32_t watched_events_ = 0;
   bool watched_ = false;

@@ -53,9 +53,14 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
     if (task == nullptr) {
       return stop_if_removed() || poll_peers(more);
     }
-    more = true;
     this->complete(*task, task->outcome_, task->outcome_ == Status::driver);
+    more = has_more();
     return true;
+  }
+  /// Peers announce themselves by descriptors again and again: looking for them after each completion would cost a
+  /// system call.
+  bool has_more() const noexcept {
+    return !done_.empty() || this->state() != ContextState::running || this->device()->removed();
   }
   /// A program that only waits for messages also learns of the removal.
   bool stop_if_removed() noexcept {

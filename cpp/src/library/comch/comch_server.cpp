@@ -142,6 +142,9 @@ bool library::Server::poll_peers(bool& more) noexcept {
     return false;
   }
   const bool admit = connections_.size() < max_clients(device()->info());
+  if (!admit && std::ranges::any_of(connections_, [](const auto& held) { return held->is_ending(); })) {
+    return false;  // the listener's descriptor stays readable
+  }
   std::unique_ptr<backend::Channel> channel = listener_->accept(admit);
   if (channel == nullptr) {
     return false;
