@@ -1,6 +1,7 @@
 """Round trips of comch messages between two Python processes, as a ratio to a socket's of the same run.
 
-The socket is AF_UNIX, SOCK_SEQPACKET, as comch's own, in the same two processes, and blocks in recv(). On one core
+The socket is AF_UNIX, SOCK_SEQPACKET, as comch's own, in the same two processes, and blocks in recv(). The rows of
+asyncio are those of the same socket with the loop's own methods, which no await in Python needs to exceed. On one core
 (--cpus 0) a wait that looks instead of sleeping keeps the core from the peer. With --cpus 0:1 each process has a core
 of its own, and with --cpus 0,1 both have both. --busy N adds processes that want the same cores.
 """
@@ -42,6 +43,21 @@ def play_socket(link: socket.socket, rounds: int, is_first: bool) -> float:
             link.send(MESSAGE)
 
     return exchange(rounds, turn)
+
+
+async def play_loop(link: socket.socket, rounds: int, is_first: bool) -> float:
+    """The socket by the methods of asyncio's loop."""
+    loop = asyncio.get_running_loop()
+    link.setblocking(False)
+    begin = time.perf_counter()
+    for _ in range(rounds):
+        if is_first:
+            await loop.sock_sendall(link, MESSAGE)
+        await loop.sock_recv(link, 256)
+        if not is_first:
+            await loop.sock_sendall(link, MESSAGE)
+    link.setblocking(True)
+    return (time.perf_counter() - begin) / rounds * 1e6
 
 
 def play_waits(link: pydoca.comch.Connection, rounds: int, is_first: bool) -> float:
@@ -86,10 +102,11 @@ async def awaits(name: str, rounds: int, is_first: bool) -> float:
 
 
 def side(link: socket.socket, name: str, rounds: int, repeats: int, is_first: bool) -> dict[str, list[float]]:
-    """Microseconds of each repetition; the three ways take turns, so that a disturbance meets all of them."""
-    figures: dict[str, list[float]] = {"socket": [], "wait": [], "await": []}
+    """Microseconds of each repetition; the ways take turns, so that a disturbance meets all of them."""
+    figures: dict[str, list[float]] = {"socket": [], "asyncio": [], "wait": [], "await": []}
     for number in range(repeats):
         figures["socket"].append(play_socket(link, rounds, is_first))
+        figures["asyncio"].append(asyncio.run(play_loop(link, rounds, is_first)))
         figures["wait"].append(waits(f"{name}-{number}", rounds, is_first))
         figures["await"].append(asyncio.run(awaits(f"{name}-a{number}", rounds, is_first)))
     return figures
@@ -151,9 +168,14 @@ def measure(cpus: Cpus, rounds: int, repeats: int) -> Iterator[Figure]:
     near.close()
     far.close()
     floor = statistics.median(figures["socket"])
-    for way in ("wait", "await"):
+    size = len(MESSAGE)
+    names = {
+        "asyncio": f"round trip of {size} B by a socket in asyncio's loop, {where}, against a socket's",
+        "wait": f"comch round trip of {size} B, wait, {where}, against a socket's",
+        "await": f"comch round trip of {size} B, await, {where}, against a socket's",
+    }
+    for way, name in names.items():
         score = statistics.median(map(truediv, figures[way], figures["socket"]))
-        name = f"comch round trip of {len(MESSAGE)} B, {way}, {where}, against a socket's"
         yield Figure(name, "us", statistics.median(figures[way]), floor, score=score)
 
 

@@ -275,11 +275,20 @@ Figure round_trip(Partner& partner, std::string name, double target, Way way, Wa
           [&partner, floor, core](std::uint64_t units) { partner.play(floor, units, core); }};
 }
 
+/// An event that this process updates and waits for.
+std::shared_ptr<SyncEvent> own_event() {
+  const auto device = Device::open(find_device("p0", Side::dpu));
+  const auto made = SyncEvent::create();
+  made->add_publisher_location_cpu(device);
+  made->add_subscriber_location_cpu(device);
+  return made;
+}
+
 /// The cost of one update that ends one wait, while other waits are pending on the same engine.
 class Crowd {
  public:
   explicit Crowd(std::size_t others)
-      : async_(event()), far_(static_cast<std::uint64_t>(others) + (std::uint64_t{1} << 40)) {
+      : async_(own_event()), far_(static_cast<std::uint64_t>(others) + (std::uint64_t{1} << 40)) {
     for (std::size_t i = 0; i < others; ++i) {
       async_.submit(wait_eq, far_ + i);
     }
@@ -292,14 +301,6 @@ class Crowd {
   }
 
  private:
-  static std::shared_ptr<SyncEvent> event() {
-    const auto device = Device::open(find_device("p0", Side::dpu));
-    const auto made = SyncEvent::create();
-    made->add_publisher_location_cpu(device);
-    made->add_subscriber_location_cpu(device);
-    return made;
-  }
-
   Async async_;
   std::uint64_t far_;
   std::uint64_t value_ = 0;
@@ -316,6 +317,38 @@ Figure many_waits() {
           [alone](std::uint64_t units) { alone->run(units); }};
 }
 
+/// What one side of a round trip does: it publishes a number, and waits for one, which is there.
+Figure one_side(std::string name, std::function<void(std::uint64_t)> side) {
+  constexpr double target = 100;  // ns
+  const auto bare = [](std::uint64_t units) {
+    std::atomic<std::uint64_t> word{0};
+    for (std::uint64_t value = 1; value <= units; ++value) {
+      word.store(value, std::memory_order_release);
+      while (word.load(std::memory_order_acquire) != value) {
+        __builtin_ia32_pause();
+      }
+    }
+  };
+  return {std::move(name), Rule::excess_ns_at_most, target, 100'000, std::move(side), bare};
+}
+
+Figure side_of_event() {
+  const auto event = own_event();
+  event->start();
+  return one_side("one side of update_set and wait_eq, above a word's", [event](std::uint64_t units) {
+    for (std::uint64_t value = 1; value <= units; ++value) {
+      static_cast<void>(event->update_set(value));
+      static_cast<void>(event->wait_eq(value, all_bits, WaitMode::busy));
+    }
+  });
+}
+
+Figure side_of_tasks() {
+  const auto alone = std::make_shared<Crowd>(0);
+  return one_side("one side of notify_set and wait_eq tasks, above a word's",
+                  [alone](std::uint64_t units) { alone->run(units); });
+}
+
 std::vector<Figure> figures(Partner& partner) {
   const auto trip = [&](const char* name, double target, Way way, Way floor, unsigned core, std::uint64_t rounds) {
     return round_trip(partner, name, target, way, floor, core, rounds);
@@ -326,6 +359,8 @@ std::vector<Figure> figures(Partner& partner) {
       trip("the same asleep, two cores, against eventfd and epoll", 1.2, Way::sleeping, Way::bare_fd, 1, 2'000),
       trip("the same asleep, one core, against eventfd and epoll", 1.5, Way::sleeping, Way::bare_fd, 0, 5'000),
       many_waits(),
+      side_of_event(),
+      side_of_tasks(),
   };
 }
 
