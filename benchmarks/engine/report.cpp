@@ -5,10 +5,13 @@
 #include "peer.hpp"
 #include "print_report.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <sys/uio.h>
 #include <utility>
+#include <vector>
 
 namespace pydoca::benchmarks {
 namespace {
@@ -23,6 +26,34 @@ void bare_copy(std::byte* dst, const std::byte* src, std::size_t size) {
   std::memcpy(dst, src, size);
   asm volatile("" : : "r"(dst) : "memory");
 }
+
+/// Visits the memory of so many tasks in turn, and does nothing else: the two cache lines of a task, and the first of
+/// the two of each buf, which is all that a copy by a task writes besides its bytes.
+class Walk {
+ public:
+  explicit Walk(std::size_t tasks) : tasks_(tasks), bufs_(2 * tasks) {}
+
+  void run(std::uint64_t units) {
+    for (std::uint64_t i = 0; i < units; ++i) {
+      const std::size_t at = i % tasks_.size();
+      ++tasks_[at].first;
+      ++tasks_[at].second;
+      ++bufs_[2 * at].first;
+      ++bufs_[2 * at + 1].first;
+      asm volatile("" : : : "memory");
+    }
+  }
+
+ private:
+  struct TwoLines {
+    alignas(64) std::uint64_t first = 0;
+    alignas(64) std::uint64_t second = 0;
+  };
+  static_assert(sizeof(TwoLines) == sizeof(Buf));
+
+  std::vector<TwoLines> tasks_;
+  std::vector<TwoLines> bufs_;
+};
 
 /// The machine under measurement: a DPU's device, memory on it, and a host process's memory imported.
 class Bench {
@@ -47,7 +78,7 @@ class Bench {
       all.push_back(foreign(size));
     }
     all.push_back(idle_contexts());
-    all.push_back(many_in_flight());
+    std::ranges::move(many_in_flight(), std::back_inserter(all));
     return all;
   }
 
@@ -143,19 +174,25 @@ class Bench {
             [alone](std::uint64_t units) { alone->run(units); }};
   }
 
-  Figure many_in_flight() {
+  std::vector<Figure> many_in_flight() {
     constexpr std::uint32_t many = 65536;
-    // All on the same few bytes: the figure is about tasks, not about the memory that they copy.
+    // All on the same few bytes: the figures are about tasks, not about the memory that they copy.
     const auto src = mapped(device_, src_->data(), 4 * ki, src_);
     const auto dst = mapped(device_, dst_->data(), 4 * ki, dst_);
     auto crowd = std::make_shared<DmaLoop>(device_, pe_, src, dst, 64, many);
     auto one = std::make_shared<DmaLoop>(device_, pe_, src, dst, 64, 1);
-    return {"64 B task with 65536 in flight, against one",
-            Rule::cost_ratio_at_most,
-            2,
-            many,
-            [crowd](std::uint64_t units) { crowd->run(units); },
-            [one](std::uint64_t units) { one->run(units); }};
+    auto walk = std::make_shared<Walk>(many);
+    const auto subject = [crowd](std::uint64_t units) { crowd->run(units); };
+    return {
+        {"64 B task with 65536 in flight, against one", Rule::cost_ratio_at_most, 2, many, subject,
+         [one](std::uint64_t units) { one->run(units); }},
+        {"64 B task with 65536 in flight, against one and a walk over as much memory", Rule::cost_ratio_at_most, 1.1,
+         many, subject,
+         [one, walk](std::uint64_t units) {
+           one->run(units);
+           walk->run(units);
+         }},
+    };
   }
 
   const Peer& peer_;
