@@ -121,6 +121,7 @@ std::optional<double> to_seconds(PyObject* value) {
   if (value == nullptr || value == Py_None) return std::nullopt;
   const double seconds = PyFloat_AsDouble(value);
   if (seconds == -1 && PyErr_Occurred() != nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
     PyErr_Clear();
     refuse_type("timeout", "a number of seconds, or None", value);
   }

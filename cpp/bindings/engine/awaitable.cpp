@@ -23,6 +23,8 @@ namespace {
 /// The longest delay for Python's signal handlers, and for threads that want the GIL.
 constexpr std::chrono::milliseconds slice{10};
 constexpr std::size_t batch_size = 64;
+/// What announces itself by descriptors waits no longer, whatever else there is to do.
+constexpr std::chrono::microseconds between_descriptors{200};
 
 void run_signal_handlers() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -44,6 +46,7 @@ class Wait {
     while (!done()) {
       const bool advanced = deliver() || engine_.assist();
       now_ = Steady::now();
+      if (now_ >= next_descriptors_) ask_for_descriptors();
       if (advanced) {
         end_look();
         if (sharing_.is_due(now_)) sharing_.give_way();
@@ -52,9 +55,17 @@ class Wait {
       }
       if (now_ >= end_ && !done() && (engine_.drain(batch_size) == 0 || !done())) raise_time_out();
     }
+    if (!has_asked_) ask_for_descriptors();  // beside an operation that is not done at once, it costs little
   }
 
  private:
+  /// Has the next look ask for descriptors.
+  void ask_for_descriptors() noexcept {
+    engine_.engine().look_at_descriptors();
+    next_descriptors_ = now_ + between_descriptors;
+    has_asked_ = true;
+  }
+
   void until_in_virtual_time(const std::function<bool()>& done) {
     const auto now = sim::VirtualTime::now();
     const auto end = end_ == Steady::time_point::max() ? std::chrono::nanoseconds::max() : now + (end_ - now_);
@@ -72,7 +83,10 @@ class Wait {
   }
 
   /// What descriptors announce costs a system call, and would end a sleep at once: only looks ask for it.
-  bool deliver() { return engine_.drain(batch_size, look_ == Look::on ? Sources::all : Sources::listed) != 0; }
+  bool deliver() {
+    has_asked_ = has_asked_ || look_ == Look::on;
+    return engine_.drain(batch_size, look_ == Look::on ? Sources::all : Sources::listed) != 0;
+  }
 
   void raise_time_out() const {
     raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_()), timeout_));
@@ -106,7 +120,7 @@ class Wait {
       sleep_for(left);
       engine_.engine().clear_notification();
     }
-    engine_.engine().look_at_descriptors();
+    ask_for_descriptors();
     run_signal_handlers();
     const auto fell_asleep = std::exchange(now_, Steady::now());
     sharing_.was_away(fell_asleep, now_);
@@ -126,6 +140,8 @@ class Wait {
   double timeout_;  ///< in seconds, for the message
   Steady::time_point now_ = Steady::now();
   Steady::time_point end_ = Steady::time_point::max();
+  Steady::time_point next_descriptors_ = now_ + between_descriptors;
+  bool has_asked_ = false;  ///< for descriptors, in this wait
   enum class Look : std::uint8_t { none, on, over };
   Look look_ = Look::none;
   Steady::time_point look_end_;
@@ -168,7 +184,11 @@ void block_until(EngineObject& engine, const std::function<bool()>& done, std::o
   require_timeout(timeout, what);
   // The wait disarms a handle that was armed for an event loop. However the wait ends, the loop needs a turn.
   try {
-    if (!is_done_at_once(engine, done)) Wait(engine, timeout, what).until(done);
+    if (is_done_at_once(engine, done)) {
+      engine.engine().count_long_operation();
+    } else {
+      Wait(engine, timeout, what).until(done);
+    }
   } catch (...) {
     engine.turn().kick();
     throw;

@@ -128,10 +128,7 @@ bool LoopTurn::take(bool woken) {
     sharing_.give_way();
   }
   end_ = {};
-  if (now >= next_descriptors_) {
-    next_descriptors_ = now + rhythm_.between_descriptors;
-    engine_.engine().look_at_descriptors();
-  }
+  look_at_descriptors(now);
   const std::size_t delivered = engine_.look(turn_max);
   if (delivered >= turn_max || goes_on(delivered)) {
     return true;
@@ -140,6 +137,13 @@ bool LoopTurn::take(bool woken) {
   is_armed_ = true;
   engine_.engine().request_notification();
   return engine_.engine().has_pending();
+}
+
+void LoopTurn::look_at_descriptors(Clock::time_point now) noexcept {
+  if (now >= next_descriptors_) {
+    next_descriptors_ = now + rhythm_.between_descriptors;
+    engine_.engine().look_at_descriptors();
+  }
 }
 
 /// A thread that looks by itself needs no wake-up. A wake-up that is not cleared would call the loop for nothing.

@@ -56,6 +56,8 @@ class LoopTurn {
   /// of callbacks and signal handlers, and the engine's refusal in a forked child, which ends the turns.
   void run(bool woken);
   bool is_due() const noexcept { return static_cast<bool>(due_); }
+  /// Whether nothing but the coroutine that runs could go on: no other one of the loop would wait for it in vain.
+  bool is_alone() const { return loop_.stock() && is_skippable(*loop_.stock()); }
 
   /// Schedules the next turn for an await, and starts the time budget of this one.
   void begin();
@@ -88,7 +90,12 @@ class LoopTurn {
   }
   bool spin_until(const std::uint64_t& completions, std::uint64_t before);
   bool sleep(const StockLoop& loop, Clock::time_point until);
-  bool has_time(Clock::time_point now) { return now < end_ || skip_turn(now); }
+  bool has_time(Clock::time_point now) {
+    look_at_descriptors(now);
+    return now < end_ || skip_turn(now);
+  }
+  /// Has the next look of the engine ask for them, once in a while.
+  void look_at_descriptors(Clock::time_point now) noexcept;
   bool skip_turn(Clock::time_point now);
   bool is_skippable(const StockLoop& loop) const;
   py::object own_call() const;

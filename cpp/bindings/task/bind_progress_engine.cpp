@@ -31,6 +31,13 @@ void block_until_true(EngineObject& self, const py::object& done, Timeout timeou
   block_until(self, [&] { return py::bool_(done()).cast<bool>(); }, timeout, [&] { return what; });
 }
 
+/// A look may find a message of several that wait; each of the next looks finds more.
+std::size_t drain(EngineObject& self, std::size_t max) {
+  std::size_t count = 0;
+  for (std::size_t got = 1; got != 0 && count < max; count += got) got = self.drain(max - count);
+  return count;
+}
+
 std::uint64_t wait_and_progress(EngineObject& self, Timeout timeout) {
   const std::uint64_t before = self.advanced();
   block_until(self, [&] { return self.advanced() != before; }, timeout, [] { return "wait for the engine"; });
@@ -103,9 +110,7 @@ void bind_progress(Class& type) {
   type.def("progress", &EngineObject::progress,
            "Delivers at most one completion or event, and calls its callbacks. Returns whether there was one.\n"
            "Never blocks.")
-      .def(
-          "drain", [](EngineObject& self, std::size_t max) { return self.drain(max); }, "max"_a = 256,
-          "Delivers up to max completions and events, and returns how many.")
+      .def("drain", &drain, "max"_a = 256, "Delivers up to max completions and events, and returns how many.")
       .def("wait", wait_and_progress, "timeout"_a = py::none(),
            "Sleeps until something can be progressed, progresses it, and returns how many completions and events\n"
            "it delivered (1 or more). timeout in seconds, None for no limit; raises TimeOutError.")

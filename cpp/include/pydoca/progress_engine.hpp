@@ -26,8 +26,8 @@ enum class EventMode : std::uint8_t { progress_selective = 0, progress_all = 1 }
 
 /// Where a call looks for something to deliver.
 enum class Sources : std::uint8_t {
-  all,     ///< in the end also at descriptors, which takes a system call, if there is nothing else
-  listed,  ///< at descriptors only once in a while: for callers that sleep next, which descriptors end at once
+  all,     ///< everywhere: in the end also at descriptors, which takes a system call, if there is nothing else
+  listed,  ///< everywhere else: only once in a while at descriptors, which end the sleep of a caller that sleeps next
 };
 
 /// What an engine did so far: numbers that only grow.
@@ -155,6 +155,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   void watch(int fd, std::uint32_t events, detail::ReadyNode& node);
   void rewatch(int fd, std::uint32_t events, detail::ReadyNode& node) noexcept;
   void unwatch(int fd) noexcept;
+  /// An operation took as long as a system call does, or longer: descriptors are looked at after sixteen of them.
+  void count_long_operation() noexcept;
   /// Nodes of a library, apart from its context, join this list.
   detail::ReadyList& ready_list() noexcept { return *ready_; }
   /// What needs the engine without a context, such as an import: close() ends it, and release_thread() is refused.

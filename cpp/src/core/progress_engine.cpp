@@ -27,9 +27,10 @@ namespace {
 
 /// File descriptors cost a system call to look at, as long as dozens of looks at a counter: a busy engine looks at them
 /// once in 256 completions; and one that looks at counters once in 4,096 looks, some tens of microseconds, which is
-/// what waking it up would take.
+/// what waking it up would take. Operations that take as long as a system call count as sixteen others.
 constexpr std::uint32_t look_cost = 1;
 constexpr std::uint32_t completion_cost = 16;
+constexpr std::uint32_t long_operation_cost = 256;
 constexpr std::uint32_t cost_between_fds = 4096;
 
 bool wait_in_virtual_time(int fd, int timeout_ms) noexcept {
@@ -223,11 +224,10 @@ std::size_t ProgressEngine::drain(std::size_t max, Sources sources) noexcept {
   }
   drops.begin_progress();
   std::size_t count = 0;
-  bool may_collect = sources == Sources::all;
+  bool may_collect = sources == Sources::all;  // once: what comes meanwhile is the next call's
   // What a callback has dropped uses the memory of its tasks no more: nothing is progressed before its end.
   while (count < max && !drops.are_due() && progress_ready(may_collect)) {
     ++count;
-    may_collect = false;  // a caller that got something calls again
   }
   drops.end_progress();
   return count;
@@ -244,6 +244,8 @@ bool ProgressEngine::assist() noexcept {
   drops.end_progress();
   return assisted;
 }
+
+void ProgressEngine::count_long_operation() noexcept { cost_since_fds_ += long_operation_cost; }
 
 void ProgressEngine::look_at_descriptors() noexcept { cost_since_fds_ = cost_between_fds; }
 

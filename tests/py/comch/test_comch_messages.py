@@ -2,6 +2,7 @@
 
 import array
 import asyncio
+import contextlib
 import gc
 import random
 import secrets
@@ -106,6 +107,74 @@ def test_messages_come_soon_beside_a_load_that_never_pauses(run, ends, rig, unus
             assert sorted(taken)[len(taken) // 2] < 200, taken
 
     run(main())
+
+
+@pytest.mark.parametrize("size", [64, 1 << 20])
+def test_messages_come_soon_beside_waits_that_find_what_they_wait_for(ends, size):
+    """Such a program never sleeps, and never finds nothing to deliver."""
+    arrived = []
+    with (
+        pydoca.ProgressEngine() as pe,
+        ends.server(pe, on_message=lambda _, message, __: arrived.append(message)) as server,
+        pydoca.Dma(pe, ends.dpu) as dma,
+        ends.dpu.mmap(pydoca.alloc(size)) as src,
+        ends.dpu.mmap(pydoca.alloc(size)) as dst,
+        pydoca.ProgressEngine() as other,
+        contextlib.ExitStack() as stack,
+    ):
+        client = ends.client(other)
+        client.start()
+        pe.run_until(lambda: other.progress() == 0 and server.connections, timeout=10)
+        link = stack.enter_context(client)
+        for number in range(1, 20):
+            link.send(b"x").wait(timeout=10)
+            copies = 0
+            while len(arrived) < number:
+                dma.memcpy(src, dst).wait(timeout=10)
+                copies += 1
+            assert copies <= 32
+
+
+def test_one_drain_delivers_all_that_wait(ends):
+    arrived = []
+    with ends.linked_without_loop(on_message=lambda _, message, __: arrived.append(message)) as (server, _, link):
+        for number in range(1, 4):
+            link.send(b"x").wait(timeout=10)
+            server.progress_engine.run_until(lambda number=number: len(arrived) == number, timeout=10)
+        for _ in range(10):
+            link.send(b"x", submit=True)
+        while server.progress_engine.drain():
+            pass
+        assert len(arrived) == 13
+        tasks = [link.send(b"x") for _ in range(10)]
+        assert server.progress_engine.drain() == 2 * len(tasks)
+
+
+@pytest.mark.parametrize("latency", ["low", "balanced", "power"])
+def test_coroutines_of_one_loop_that_exchange_messages_do_not_look_in_vain(ends, latency):
+    """The peer of an await is another coroutine, which runs only once this one has suspended."""
+    rounds = 200
+
+    async def echo(link):
+        async for message in link:
+            await link.send(message)
+
+    async def main():
+        async with (
+            pydoca.ProgressEngine(latency=latency) as pe,
+            ends.server(pe) as server,
+            ends.client(pe) as link,
+        ):
+            echoing = asyncio.create_task(echo(await server.accept()))
+            before = pe.stats().vain_looks
+            for number in range(rounds):
+                await link.send(str(number).encode())
+                assert int(await link.recv()) == number
+            looks = pe.stats().vain_looks - before
+            echoing.cancel()
+        return looks
+
+    assert asyncio.run(main()) < 200 * rounds
 
 
 def test_two_engines_in_one_loop(run, ends):

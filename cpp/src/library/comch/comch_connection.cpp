@@ -224,6 +224,7 @@ Status library::Connection::try_send(SendTask& task, std::span<const std::byte> 
   if (status == Status::success) {
     ++live_.sent_messages;
     live_.sent_bytes += message.size();
+    endpoint_->progress_engine()->count_long_operation();
     if (begin != 0) [[unlikely]] {
       record(TraceEventKind::sent, begin, live_.sent_messages, message.size());
     }

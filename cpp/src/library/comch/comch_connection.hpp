@@ -52,7 +52,7 @@ using SendQueue = detail::IntrusiveQueue<SendTask, &SendTask::next_>;
 /// of a burst. Each try in vain leaves out more of the next.
 class Burst {
  public:
-  /// After a message: whether to try for another one.
+  /// Whether to try for another message, after one that came.
   bool goes_on() noexcept {
     is_trying_ = left_out_ == pause_;
     left_out_ = is_trying_ ? 0 : left_out_ + 1;
