@@ -36,13 +36,16 @@ struct EventAwaiter {
 
 using EventAwaiterType = AwaiterType<EventAwaiter>;
 
-/// Waits in the loop's place, as an await of a task does; each delivery of the engine may be the event's. It does not
-/// while another coroutine could go on: that one may be the peer. Returns whether the event is there.
+/// Waits in the loop's place, as an await of a task does; each delivery of the engine may be the event's, or one of
+/// many that it needs. It does not while another coroutine could go on: that one may be the peer. Returns whether the
+/// event is there.
 bool wait_in_turn(Awaitable& event, LoopTurn& turn) {
   constexpr unsigned operations = 4;  // a delivery takes as long as so many short ones
-  const std::uint64_t& delivered = event.engine().advanced();
+  EngineObject& engine = event.engine();
+  const std::uint64_t& delivered = engine.advanced();
   while (!event.ready()) {
     if (turn.is_over(operations) || !turn.is_alone()) return false;
+    if (engine.look(look_max, Sources::listed) != 0) continue;
     if (!turn.progress_until(delivered) && !turn.sleep_until(delivered)) return event.ready();
   }
   return true;
