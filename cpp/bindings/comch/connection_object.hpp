@@ -38,7 +38,6 @@ class ConnectionObject : NotCopied {
   /// Python's Server or Client; None once the end was reported.
   const py::object& endpoint_ref() const noexcept { return endpoint_ref_; }
   const comch::Connection& connection() const noexcept { return *connection_; }
-  EndpointObject* endpoint() const noexcept { return endpoint_; }
   bool is_connected() const noexcept { return connection_->is_connected(); }
   /// Throws connection_aborted when it was never connected.
   std::uint64_t counter(comch::Counter counter);

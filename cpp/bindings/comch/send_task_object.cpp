@@ -1,7 +1,7 @@
 #include "comch/send_task_object.hpp"
 
-#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
+#include "task/library_task.hpp"
 
 #include <utility>
 
@@ -17,23 +17,20 @@ py::object SendTaskObject::send(ConnectionObject& connection, py::handle data, p
   connection.engine().require_thread("send");
   py::bytes message = connection.payload(data);
   connection.require_connected();
-  py::object object = connection.endpoint()->tasks().take_free(connection.endpoint_ref(), 0);
-  if (!object) object = make<SendTaskObject>(connection.endpoint_ref(), connection.new_slot());
-  auto& task = object_of<SendTaskObject>(object.ptr());
-  task.prepare(connection, std::move(message));
-  if (user_data) task.set_user_data(py::reinterpret_borrow<py::object>(user_data));
-  if (submit) task.submit(SubmitFlags::flush, true);
-  return object;
+  const auto new_slot = [&](EndpointObject&) -> comch::SendTask& { return connection.new_slot(); };
+  return make_task<SendTaskObject, EndpointObject>(
+      connection.endpoint_ref(), 0, Content{connection, std::move(message)}, user_data, submit, new_slot);
 }
 
-void SendTaskObject::prepare(ConnectionObject& connection, py::bytes message) {
+void SendTaskObject::prepare(Content&& content) {
+  ConnectionObject& connection = content.connection;
   // A slot belongs to one connection.
   if (send_slot().connection().get() != &connection.connection()) {
     context().tasks().release(*this);
     take_slot(connection.new_slot());
   }
   connection_ = connection.self();
-  message_ = std::move(message);
+  message_ = std::move(content.message);
   size_ = size_of(message_);
 }
 

@@ -19,6 +19,14 @@ class SendTaskObject final : public TaskObject {
   /// ConnectionObject::require_connected() and new_slot().
   static py::object send(ConnectionObject& connection, py::handle data, py::handle user_data, bool submit);
 
+  /// What a call of send() gives its task.
+  struct Content {
+    ConnectionObject& connection;
+    py::bytes message;
+  };
+  /// Makes it a task with this content; no other code refers to it.
+  void prepare(Content&& content);
+
   const py::object& connection() const noexcept { return connection_; }
   /// None once the task is freed.
   const py::object& message() const noexcept { return message_; }
@@ -37,8 +45,6 @@ class SendTaskObject final : public TaskObject {
   void clear() override;
 
  private:
-  /// Makes it a task of this connection and message: no other code refers to it.
-  void prepare(ConnectionObject& connection, py::bytes message);
   ConnectionObject& link() const { return connection_.cast<ConnectionObject&>(); }
   comch::SendTask& send_slot() const { return static_cast<comch::SendTask&>(*slot()); }
 

@@ -148,20 +148,6 @@ class Wait {
   GilSharing sharing_;
 };
 
-}  // namespace
-
-void Waiters::discard(const py::object& future) {
-  std::erase_if(futures_, [&](const py::object& other) { return other.is(future); });
-}
-
-void Waiters::wake(Deliveries& engine, const py::object& result) {
-  for (const py::object& future : std::exchange(futures_, {})) {
-    engine.wake_later(future, result);
-  }
-}
-
-namespace {
-
 void require_timeout(std::optional<double> timeout, const std::function<std::string()>& what) {
   if (timeout && !(*timeout >= 0)) {
     raise(Status::invalid_value,
@@ -175,6 +161,16 @@ bool is_done_at_once(EngineObject& engine, const std::function<bool()>& done) {
 }
 
 }  // namespace
+
+void Waiters::discard(const py::object& future) {
+  std::erase_if(futures_, [&](const py::object& other) { return other.is(future); });
+}
+
+void Waiters::wake(Deliveries& engine, const py::object& result) {
+  for (const py::object& future : std::exchange(futures_, {})) {
+    engine.wake_later(future, result);
+  }
+}
 
 void block_until(EngineObject& engine, const std::function<bool()>& done, std::optional<double> timeout,
                  const std::function<std::string()>& what) {

@@ -16,6 +16,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -24,15 +25,14 @@ namespace {
 
 /// Seconds, or None for no limit.
 std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
-  if (value == nullptr || value == Py_None) return SyncEvent::forever;
-  const double seconds = PyFloat_AsDouble(value);
-  if (seconds == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-  if (!(seconds >= 0)) {
+  const std::optional<double> seconds = to_seconds(value);
+  if (!seconds) return SyncEvent::forever;
+  if (!(*seconds >= 0)) {
     raise(Status::invalid_value, format_text("{}: timeout is in seconds, 0 or more, or None for no limit, and is {}",
                                              method, py::handle(value)));
   }
   constexpr double limit = 1e9;  // some years; more nanoseconds would overflow
-  return seconds < limit ? std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)) : SyncEvent::forever;
+  return *seconds < limit ? std::chrono::nanoseconds(static_cast<std::int64_t>(*seconds * 1e9)) : SyncEvent::forever;
 }
 
 PyObject* new_int(std::uint64_t value) { return PyLong_FromUnsignedLongLong(value); }

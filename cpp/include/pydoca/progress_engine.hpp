@@ -76,7 +76,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// In virtual time (virtual_time.hpp) a call that finds nothing lets other threads run, and time move.
   std::uint8_t progress() noexcept;
   /// The same as progress(), again and again until something advances, max times at most: for a thread that waits
-  /// without sleeping.
+  /// without sleeping. It looks at descriptors at the first of 32 times.
   std::uint8_t spin(std::uint32_t max, Sources sources = Sources::all) noexcept;
   /// Handles up to max completions, events or steps, and returns how many; does none of a device's work. It returns
   /// after a callback that has dropped the last reference to a context, a graph or the engine. In another thread, or in

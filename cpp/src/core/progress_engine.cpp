@@ -196,7 +196,7 @@ std::uint8_t ProgressEngine::progress() noexcept {
 }
 
 std::uint8_t ProgressEngine::spin(std::uint32_t max, Sources sources) noexcept {
-  /// A thread that waits without sleeping asks for descriptors at the first of so many looks.
+  // A thread that waits without sleeping asks for descriptors at the first of so many looks.
   constexpr std::uint32_t looks_per_collection = 32;
   detail::Drops& drops = ready_->drops();
   if (drops.is_progressing() || check_thread() != Status::success) [[unlikely]] {

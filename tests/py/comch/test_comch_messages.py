@@ -142,7 +142,7 @@ def test_one_drain_delivers_all_that_wait(ends):
             link.send(b"x").wait(timeout=10)
             server.progress_engine.run_until(lambda number=number: len(arrived) == number, timeout=10)
         for _ in range(10):
-            link.send(b"x", submit=True)
+            link.send(b"x")
         while server.progress_engine.drain():
             pass
         assert len(arrived) == 13

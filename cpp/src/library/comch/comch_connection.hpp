@@ -47,9 +47,9 @@ inline SendTask& of(comch::SendTask& task) noexcept { return static_cast<SendTas
 
 using SendQueue = detail::IntrusiveQueue<SendTask, &SendTask::next_>;
 
-/// Whether a message that came may not be the last. Trying for another one costs a system call, which is in vain where
-/// messages come one by one; the connection's descriptor tells of it otherwise, which costs one, too, for each message
-/// of a burst. Each try in vain leaves out more of the next.
+/// Decides after each message whether to try for another one at once. A try costs a system call, and is in vain where
+/// messages come one by one. Without a try the connection's descriptor tells of the next message, which costs a system
+/// call, too. Each try in vain leaves out more of the next ones.
 class Burst {
  public:
   /// Whether to try for another message, after one that came.

@@ -7,7 +7,7 @@
 
 namespace pydoca::library {
 
-inline constexpr std::uint8_t no_group = 0xff;  ///< of what is not a mask of waits
+inline constexpr std::uint8_t no_group = 0xff;  ///< the number of all that is not a mask of waits
 
 /// Numbers the masks that waits may have: 0, then runs of 1, 2, 4 and 8 bytes of 0xFF by their place.
 constexpr std::uint8_t group_of(std::uint64_t mask) noexcept {
