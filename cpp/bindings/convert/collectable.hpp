@@ -60,14 +60,34 @@ class References {
   std::vector<py::object> dropped_;
 };
 
+/// Does what dealloc, the tp_dealloc of the object's class, has to do, by end. An object that ends drops its
+/// references, so a long chain of objects, each the user_data of the next one, would end within one another and exhaust
+/// the stack. Python's trashcan ends only some of them so, and calls dealloc of the others thereafter. The class takes
+/// part in garbage collection; end gets the object untracked.
+template <void (*dealloc)(PyObject*), void (*end)(PyObject*)>
+void end_nested(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+// CPython's macro casts as C does.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+  Py_TRASHCAN_BEGIN(self, dealloc);
+#pragma GCC diagnostic pop
+  end(self);
+  Py_TRASHCAN_END;
+}
+
+/// The tp_dealloc of collectable classes.
+inline void end_collectable(PyObject* self) { end_nested<&end_collectable, &end_instance>(self); }
+
 /// Shows the cycle collector the references of T's instances, and of instances of bound subclasses, by
 /// T::each_reference(References&), which is virtual when subclasses have more. The collector calls
-/// T::finalize(), if there is one, while the object still has its references.
+/// T::finalize(), if there is one, while the object still has its references. Long chains of instances may end at once.
 template <typename T>
 py::custom_type_setup collectable() {
   return py::custom_type_setup([](PyHeapTypeObject* heap_type) {
     PyTypeObject& type = heap_type->ht_type;
     type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+    type.tp_dealloc = &end_collectable;
     type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
       Py_VISIT(Py_TYPE(self));
       References references(visit, arg);

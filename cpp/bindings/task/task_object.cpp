@@ -3,6 +3,7 @@
 #include <pydoca/log.hpp>
 
 #include "call/raw_method.hpp"
+#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 #include "task/lone_task.hpp"
@@ -57,7 +58,16 @@ TaskObject::~TaskObject() {
 }
 
 void TaskObject::dealloc(PyObject* self) {
-  PyObject_GC_UnTrack(self);
+  const auto* const task = static_cast<const TaskObject*>(first_value(self));
+  if (task == nullptr || task->has_only_operands()) [[likely]] {
+    PyObject_GC_UnTrack(self);
+    end(self);
+  } else {
+    end_nested<&TaskObject::dealloc, &TaskObject::end>(self);
+  }
+}
+
+void TaskObject::end(PyObject* self) {
   // A Python subclass may hold more state than this code can clear.
   auto* const task =
       Py_TYPE(self)->tp_dealloc == &TaskObject::dealloc ? static_cast<TaskObject*>(first_value(self)) : nullptr;
@@ -417,7 +427,7 @@ void TaskObject::each_reference(References& references) {
 }
 
 void TaskObject::clear() {
-  if (user_data_.is_none() && !variables_ && done_callbacks_.empty()) [[likely]] {
+  if (has_only_operands()) [[likely]] {
     waiters_.clear();
     return;
   }

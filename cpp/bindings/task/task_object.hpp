@@ -155,6 +155,9 @@ class TaskObject : public SlotHolder, public Unseen {
   void require_slot(const std::string& verb) const;
   /// Marks the task as the engine's.
   void take_off();
+  static void end(PyObject* self);
+  /// Whether it refers to nothing that may be another task.
+  bool has_only_operands() const noexcept { return user_data_.is_none() && !variables_ && done_callbacks_.empty(); }
   void require_no_fault(const std::string& what) const;
   void complete(Status status, bool calls_back);
   /// Keeps the explanation, and expects that some code asks for it unless the task is a node of a graph.
