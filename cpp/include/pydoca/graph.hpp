@@ -117,7 +117,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
   /// A function (doca_graph_node_create_from_user). Throws invalid_value for null.
   GraphNode& node_from_user(GraphNode::User function);
   /// An instance of another graph (doca_graph_node_create_from_graph). Throws invalid_value for null and for a graph of
-  /// another engine, not_permitted for this graph, bad_state unless sub_graph is started.
+  /// another engine, not_permitted for this graph and for one of which it is a sub-graph, at any depth, bad_state
+  /// unless sub_graph is started.
   GraphNode& node_from_graph(std::shared_ptr<Graph> sub_graph);
   /// Has to start when from has succeeded (doca_graph_add_dependency). Throws invalid_value for a node of another
   /// graph, already_exist when it was added before, not_permitted when to precedes from already: that would be a cycle.
@@ -160,6 +161,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::uint32_t max_instances_ = 0;
   bool started_ = false;
   bool timed_ = false;
+  bool is_sub_graph_ = false;  ///< has been added to another graph
 };
 
 /// One run of a graph, again and again (doca_graph_instance). The graph owns it, until destroy().

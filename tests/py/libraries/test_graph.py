@@ -217,6 +217,17 @@ def test_a_with_block_destroys_idle_instances_and_stops(rig):
         graph.create_instance()
 
 
+def test_a_graph_does_not_contain_itself(rig):
+    inner, outer = pydoca.Graph(rig.pe), pydoca.Graph(rig.pe)
+    inner.node(rig.dma)
+    with inner:
+        outer.node(inner)
+        outer.start()
+    with pytest.raises(pydoca.NotPermittedError, match="cycle"):
+        inner.node(outer)
+    outer.stop()
+
+
 def test_refusals(rig, compare):
     first, second, _function = compare.nodes
     other = pydoca.Graph(rig.pe)

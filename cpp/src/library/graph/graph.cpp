@@ -6,6 +6,7 @@
 #include "library/graph/owned.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace pydoca {
@@ -27,6 +28,26 @@ bool leads_to(const GraphNode& first, const GraphNode& last, std::size_t num_nod
     if (!seen[node->index()]) {
       seen[node->index()] = true;
       to_visit.insert(to_visit.end(), node->successors().begin(), node->successors().end());
+    }
+  }
+  return false;
+}
+
+/// Whether inner is a sub-graph of outer, or of a sub-graph of it, and so on.
+bool contains(const Graph& outer, const Graph& inner) {
+  std::unordered_set<const Graph*> seen;
+  std::vector<const Graph*> to_visit{&outer};
+  while (!to_visit.empty()) {
+    const Graph* const graph = to_visit.back();
+    to_visit.pop_back();
+    for (const auto& node : graph->nodes()) {
+      const Graph* const next = node->sub_graph().get();
+      if (next == &inner) {
+        return true;
+      }
+      if (next != nullptr && seen.insert(next).second) {
+        to_visit.push_back(next);
+      }
     }
   }
   return false;
@@ -122,6 +143,11 @@ GraphNode& Graph::node_from_graph(std::shared_ptr<Graph> sub_graph) {
   if (!sub_graph->started_) {
     throw Error(Status::bad_state, "add graph node: the sub-graph is not started; start it first");
   }
+  if (is_sub_graph_ && contains(*sub_graph, *this)) {
+    throw Error(Status::not_permitted,
+                "add graph node: this graph is a sub-graph of that one already, so this would be a cycle");
+  }
+  sub_graph->is_sub_graph_ = true;
   return *nodes_.emplace_back(std::make_unique<detail::PlannedNode>(*this, nodes_.size(), std::move(sub_graph)));
 }
 
@@ -142,11 +168,9 @@ void Graph::add_dependency(GraphNode& from, GraphNode& to) {
   static_cast<detail::PlannedNode&>(from).precede(static_cast<detail::PlannedNode&>(to));
 }
 
+/// A sub-graph that is started has one: its own start has seen to that.
 bool Graph::has_context_node() const noexcept {
-  return std::ranges::any_of(nodes_, [](const auto& node) {
-    return node->type() == GraphNode::Type::context ||
-           (node->type() == GraphNode::Type::graph && node->sub_graph()->has_context_node());
-  });
+  return std::ranges::any_of(nodes_, [](const auto& node) { return node->type() != GraphNode::Type::user; });
 }
 
 void Graph::require_ready(const GraphNode& node) const {

@@ -629,6 +629,21 @@ TEST_F(SubGraphTest, RefusesAnInstanceThatDoesNotFit) {
   other.set_instance(sub, part);
 }
 
+TEST_F(SubGraphTest, RefusesAGraphThatContainsIt) {
+  outer->start();
+  const auto outermost = make_graph();
+  outermost->node_from_graph(outer);
+  outermost->start();
+  inner->stop();
+  EXPECT_EQ(thrown_by([&] { inner->node_from_graph(outer); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { inner->node_from_graph(outermost); }), Status::not_permitted);
+  EXPECT_EQ(inner->nodes().size(), 2U);
+  const auto beside = make_graph();
+  beside->node_from_context(rig.context);
+  beside->start();
+  inner->node_from_graph(beside);
+}
+
 TEST_F(GraphTest, RefusesCyclesAndForeignNodes) {
   const auto graph = make_graph();
   const auto other = make_graph();
