@@ -10,6 +10,7 @@ MAKERS = {
     "maps": "lambda last: pydoca.Mmap(user_data=last)",
     "graphs": "lambda last: pydoca.Graph(pe, user_data=last)",
     "tasks": "lambda last: dma.memcpy(None, None, submit=False, user_data=last)",
+    "instances": "instance_of",
     "of several classes": "lambda last: pydoca.Graph(pe, user_data=pydoca.BufInventory(1, user_data=last))",
 }
 # A class that Python ends without its trashcan exhausts a stack of 8 MiB by some 15,000 objects.
@@ -20,6 +21,13 @@ pe = pydoca.ProgressEngine()
 device = pydoca.open_device("p0", side="dpu")
 dma = pydoca.Dma(pe, device, num_tasks=LENGTH)
 dma.start()
+def instance_of(last):
+    graph = pydoca.Graph(pe)
+    node = graph.node(last.graph if last else dma)
+    graph.start()
+    instance = graph.create_instance()
+    instance[node] = last if last else dma.memcpy(None, None, submit=False)
+    return instance
 def chain():
     last = None
     for _ in range(LENGTH):
