@@ -12,8 +12,8 @@ namespace pydoca::bindings {
 void warn_never_awaited(std::string_view call, int level = 1) noexcept;
 
 /// Has instances of the class, whose C++ objects are Awaitables, warn at their end as Awaitable::call_without_effect()
-/// says; those that were used stay as Awaitable::stays() says. All classes of Awaitables need it: object_of() is fast
-/// for classes with the same tp_dealloc.
+/// says; those that were used stay as Awaitable::stays() says. All classes of Awaitables need it, because classes with
+/// the same tp_dealloc make object_of() fast.
 void set_warning_dealloc(PyTypeObject& type) noexcept;
 
 }  // namespace pydoca::bindings

@@ -108,7 +108,8 @@ void bind_graph_nodes(py::classh<GraphObject>& type) {
            "Adds a node. source: a context, of which it will run a task; a function of one argument; or a started\n"
            "graph. after: the nodes that must succeed before it starts. A function runs in progress() and gets its\n"
            "cookie; an exception, or a Status that is not SUCCESS, fails the instance. Raises BadStateError when\n"
-           "the graph is started, InvalidValueError for a context or graph of another engine\n"
+           "the graph is started, InvalidValueError for a context or graph of another engine,\n"
+           "NotPermittedError for the graph itself and for a graph of which it is a sub-graph, at any depth\n"
            "(doca_graph_node_create_from_ctx, _user, _graph).")
       .def("add_dependency", &add_dependency, "from_"_a, "to"_a,
            "to starts when from_ has succeeded. Raises NotPermittedError for a cycle, AlreadyExistError for a\n"

@@ -47,7 +47,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_graph_node_create_from_ctx(struct doca_graph
 DOCA_EXPERIMENTAL doca_error_t doca_graph_node_create_from_user(struct doca_graph* graph,
                                                                 doca_graph_user_node_cb_t user_cb,
                                                                 struct doca_graph_node** node);
-/// An instance of another graph, which is started. NOT_PERMITTED for this graph.
+/// An instance of another graph, which is started. NOT_PERMITTED for this graph, and for one of which it is a
+/// sub-graph.
 DOCA_EXPERIMENTAL doca_error_t doca_graph_node_create_from_graph(struct doca_graph* graph, struct doca_graph* sub_graph,
                                                                  struct doca_graph_node** node);
 /// Has to start when from has succeeded. NOT_PERMITTED for a cycle, ALREADY_EXIST when it was added before.

@@ -161,7 +161,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::uint32_t max_instances_ = 0;
   bool started_ = false;
   bool timed_ = false;
-  bool is_sub_graph_ = false;  ///< has been added to another graph
+  bool is_sub_graph_ = false;  ///< has been added to another graph: only then can one contain it
 };
 
 /// One run of a graph, again and again (doca_graph_instance). The graph owns it, until destroy().
